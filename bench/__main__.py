@@ -11,8 +11,8 @@ from pathlib import Path
 
 import uvloop
 
-from bench.load import WrongAnswer
-from bench.plan import FULL, QUICK, Measured, Plan, measure
+from bench.load import UnexpectedResponse
+from bench.plan import FULL, QUICK, Measurements, Plan, measure
 from bench.processes import Cores
 from bench.report import ratios, show, write
 
@@ -24,9 +24,9 @@ def main() -> None:
     if not hasattr(os, "sched_setaffinity"):
         sys.exit("bench: needs Linux, to keep the server and who measures it on cores of their own.")
     cores = Cores.divide()
-    os.sched_setaffinity(0, cores.asker)
+    os.sched_setaffinity(0, cores.load_generator)
     with tempfile.TemporaryDirectory(prefix="plugboard-bench-") as directory:
-        measured = _measured(QUICK if arguments.quick else FULL, Path(directory), cores)
+        measured = _measure(QUICK if arguments.quick else FULL, Path(directory), cores)
     results = ratios(measured)
     show(measured, results)
     write(measured, results, arguments.to)
@@ -36,10 +36,10 @@ def main() -> None:
     sys.exit(1 if missed else 0)
 
 
-def _measured(plan: Plan, directory: Path, cores: Cores) -> Measured:
+def _measure(plan: Plan, directory: Path, cores: Cores) -> Measurements:
     try:
         return uvloop.run(measure(plan, directory, cores))
-    except WrongAnswer as error:
+    except UnexpectedResponse as error:
         sys.exit(f"bench: {error}")
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from bench.load import Round
 
 AGAINST_BARE = 2.0
-WHATEVER_IS_STORED = 1.15
+MORE_STORED = 1.15
 CALL_ON_SQLITE = 1 / 0.6  # at least 0.6 of the floor's throughput
 CALL_ON_DYNAMODB = 1 / 0.4
 CALL_WAITS = 1.75
@@ -17,11 +17,11 @@ WARM_LIST = 1.5
 Time = Callable[[Round], float]
 
 
-def busy(found: Round) -> float:
-    return found.busy_per_request
+def cpu_time(found: Round) -> float:
+    return found.cpu_per_request
 
 
-def clock(found: Round) -> float:
+def wall_time(found: Round) -> float:
     return found.per_request
 
 
@@ -45,7 +45,7 @@ class Comparison:
 
     @property
     def time(self) -> Time:
-        return p50 if self.case.endswith(" 1") else busy
+        return p50 if self.case.endswith(" 1") else cpu_time
 
 
 def comparisons(stored: int, few: int) -> Iterator[Comparison]:
@@ -61,10 +61,10 @@ def _servers(more: dict[str, str]) -> Iterator[Comparison]:
     yield Comparison("list of 50, 1 at a time / bare", "list product 1", "list bare 1")
     yield Comparison("list of 50, 32 at a time / bare", "list product 32", "list bare 32")
     for kind, text in more.items():
-        yield Comparison(f"hot server, {text}", f"hot {kind}", "hot few", WHATEVER_IS_STORED)
+        yield Comparison(f"hot server, {text}", f"hot {kind}", "hot few", MORE_STORED)
         # Of more servers than a process remembers, one at random is read and rendered anew. That is told and not
         # judged: it compares a server that is not remembered with one that is, whatever the number stored.
-        limit = None if kind == "same" else WHATEVER_IS_STORED
+        limit = None if kind == "same" else MORE_STORED
         yield Comparison(f"random server, {text}", f"random {kind}", "random few", limit)
 
 
@@ -79,8 +79,8 @@ def _calls(more: dict[str, str]) -> Iterator[Comparison]:
     name = "call, DynamoDB, 32 at a time / ASGI + aiohttp"
     yield Comparison(name, "call dynamodb few 32", "call asgi 32", CALL_ON_DYNAMODB)
     for kind, text in more.items():
-        yield Comparison(f"call, {text}", f"call {kind} 32", "call few 32", WHATEVER_IS_STORED)
-    limit, than = WHATEVER_IS_STORED, "call dynamodb few 32"
+        yield Comparison(f"call, {text}", f"call {kind} 32", "call few 32", MORE_STORED)
+    limit, than = MORE_STORED, "call dynamodb few 32"
     yield Comparison(f"call, DynamoDB, {more['same']}", "call dynamodb same 32", than, limit)
 
 
@@ -97,4 +97,4 @@ def _lists(more: dict[str, str]) -> Iterator[Comparison]:
         name = f"400 tools, DynamoDB, {at_a_time} / the same bytes"
         yield Comparison(name, f"all dynamodb few {concurrency}", f"all bytes {concurrency}")
     for kind, text in more.items():
-        yield Comparison(f"400 tools, {text}", f"all {kind} 32", "all few 32", WHATEVER_IS_STORED)
+        yield Comparison(f"400 tools, {text}", f"all {kind} 32", "all few 32", MORE_STORED)

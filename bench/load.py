@@ -12,23 +12,23 @@ END_OF_HEAD = b"\r\n\r\n"
 LENGTH = b"content-length: "
 
 
-class WrongAnswer(Exception):
+class UnexpectedResponse(Exception):
     pass
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Request:
     path: str
     request: bytes
-    begins: bytes
+    expected: bytes
     """What the body begins with: all of it, or enough to tell it from any other."""
 
     @classmethod
-    def get(cls, path: str, key: str, begins: bytes) -> Question:
+    def get(cls, path: str, key: str, begins: bytes) -> Request:
         return cls(path, _head("GET", path, {"authorization": f"Bearer {key}", "accept": "*/*"}), begins)
 
     @classmethod
-    def post(cls, path: str, headers: Mapping[str, str], body: bytes, begins: bytes) -> Question:
+    def post(cls, path: str, headers: Mapping[str, str], body: bytes, begins: bytes) -> Request:
         sent = {**headers, "content-length": str(len(body))}
         return cls(path, _head("POST", path, sent) + body, begins)
 
@@ -53,37 +53,37 @@ class Round:
         return self.seconds / self.requests
 
     @property
-    def busy_per_request(self) -> float:
+    def cpu_per_request(self) -> float:
         return self.cpu_seconds / self.requests
 
 
 @dataclass(slots=True)
-class _Stretch:
+class _SharedRound:
     """What the connections of a round share."""
 
-    questions: Iterator[Question]
-    ends: float
-    took: list[float] = field(default_factory=list)
+    requests: Iterator[Request]
+    ends_at: float
+    durations: list[float] = field(default_factory=list)
 
 
-async def load(port: int, questions: Iterator[Question], concurrency: int, seconds: float) -> Round:
+async def load(port: int, questions: Iterator[Request], concurrency: int, seconds: float) -> Round:
     loop = asyncio.get_running_loop()
     pairs = [await loop.create_connection(_Connection, "127.0.0.1", port) for _ in range(concurrency)]
     started = time.perf_counter()
-    stretch = _Stretch(questions, started + seconds)
+    stretch = _SharedRound(questions, started + seconds)
     try:
-        await asyncio.gather(*(connection.ask_until_the_end(stretch) for _, connection in pairs))
+        await asyncio.gather(*(connection.send_until_the_end(stretch) for _, connection in pairs))
     finally:
         for transport, _ in pairs:
             transport.close()
-    return Round(len(stretch.took), time.perf_counter() - started, statistics.median(stretch.took))
+    return Round(len(stretch.durations), time.perf_counter() - started, statistics.median(stretch.durations))
 
 
-async def body_of(port: int, question: Question) -> bytes:
+async def fetch_body(port: int, question: Request) -> bytes:
     """The answer to one question."""
     transport, connection = await asyncio.get_running_loop().create_connection(_Connection, "127.0.0.1", port)
     try:
-        await connection.ask_until_the_end(_Stretch(iter([question]), 0.0))
+        await connection.send_until_the_end(_SharedRound(iter([question]), 0.0))
         return connection.last
     finally:
         transport.close()
@@ -93,41 +93,41 @@ class _Connection(asyncio.Protocol):
     def __init__(self) -> None:
         self.last = b""
         self._buffer = b""
-        self._asked_at = 0.0
+        self._sent_at = 0.0
         self._done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # TCP is no less
         self._transport = transport
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._fail(exc or WrongAnswer("the connection was closed"))
+        self._fail(exc or UnexpectedResponse("the connection was closed"))
 
-    def ask_until_the_end(self, stretch: _Stretch) -> asyncio.Future[None]:
+    def send_until_the_end(self, stretch: _SharedRound) -> asyncio.Future[None]:
         self._stretch = stretch
-        self._ask()
+        self._send()
         return self._done
 
     def data_received(self, data: bytes) -> None:
         self._buffer = self._buffer + data if self._buffer else data
         try:
-            body = whole_body(self._buffer)
+            body = complete_body(self._buffer)
             if body is None:
                 return
-            check(body, self._question)
-        except WrongAnswer as error:
+            check_body(body, self._question)
+        except UnexpectedResponse as error:
             self._fail(error)
             return
         now = time.perf_counter()
-        self._stretch.took.append(now - self._asked_at)
+        self._stretch.durations.append(now - self._sent_at)
         self.last, self._buffer = body, b""
-        if now < self._stretch.ends:
-            self._ask()
+        if now < self._stretch.ends_at:
+            self._send()
         else:
             self._done.set_result(None)
 
-    def _ask(self) -> None:
-        self._question = next(self._stretch.questions)
-        self._asked_at = time.perf_counter()
+    def _send(self) -> None:
+        self._question = next(self._stretch.requests)
+        self._sent_at = time.perf_counter()
         self._transport.write(self._question.request)
 
     def _fail(self, error: Exception) -> None:
@@ -135,21 +135,21 @@ class _Connection(asyncio.Protocol):
             self._done.set_exception(error)
 
 
-def whole_body(answer: bytes) -> bytes | None:
+def complete_body(answer: bytes) -> bytes | None:
     """None while more is to come."""
     end = answer.find(END_OF_HEAD)
     if end < 0:
         return None
     if not answer.startswith(b"HTTP/1.1 200 "):
-        raise WrongAnswer(answer[:400].decode("latin-1"))
+        raise UnexpectedResponse(answer[:400].decode("latin-1"))
     at = answer.find(LENGTH, 0, end + 2) + len(LENGTH)
     length = int(answer[at : answer.index(b"\r\n", at)])
     body = answer[end + len(END_OF_HEAD) :]
     if len(body) > length:
-        raise WrongAnswer(f"more came than the {length} bytes that were announced")
+        raise UnexpectedResponse(f"more came than the {length} bytes that were announced")
     return body if len(body) == length else None
 
 
-def check(body: bytes, question: Question) -> None:
-    if not body.startswith(question.begins):
-        raise WrongAnswer(f"{question.path} answered {body[:200]!r}")
+def check_body(body: bytes, question: Request) -> None:
+    if not body.startswith(question.expected):
+        raise UnexpectedResponse(f"{question.path} answered {body[:200]!r}")

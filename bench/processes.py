@@ -24,7 +24,7 @@ class Cores:
     """One for the server that is measured, the rest for who measures; with one core, they share it."""
 
     server: frozenset[int]
-    asker: frozenset[int]
+    load_generator: frozenset[int]
 
     @classmethod
     def divide(cls) -> Cores:
@@ -38,11 +38,11 @@ class Cores:
         try:
             yield
         finally:
-            os.sched_setaffinity(0, self.asker)
+            os.sched_setaffinity(0, self.load_generator)
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class RunningServer:
     port: int
     pid: int
     start_seconds: float
@@ -55,30 +55,30 @@ class Served:
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
 
 
-def product(cores: Cores, data: Path, **settings: str) -> AbstractContextManager[Served]:
+def product(cores: Cores, data: Path, **settings: str) -> AbstractContextManager[RunningServer]:
     """Its access log is on, and goes to a file."""
     command = [str(Path(sys.executable).with_name("plugboard")), "serve"]
     settings |= {"PLUGBOARD_DATA_DIR": str(data), "PLUGBOARD_EGRESS_ALLOW": HOST}
-    return _running(cores.for_server(), command, data / "server.log", **settings)
+    return _start(cores.for_server(), command, data / "server.log", **settings)
 
 
-def bare(cores: Cores, answers: Path) -> AbstractContextManager[Served]:
-    return _running(cores.for_server(), _module("bench.bare_app", str(answers)), answers / "bare.log")
+def bare(cores: Cores, answers: Path) -> AbstractContextManager[RunningServer]:
+    return _start(cores.for_server(), _module("bench.bare_app", str(answers)), answers / "bare.log")
 
 
-def floor(cores: Cores, kind: str, upstream_port: int, answers: Path) -> AbstractContextManager[Served]:
+def floor(cores: Cores, kind: str, upstream_port: int, answers: Path) -> AbstractContextManager[RunningServer]:
     command = _module("bench.passthrough_apps", kind, str(upstream_port), str(answers))
-    return _running(cores.for_server(), command, answers / f"{kind}.log")
+    return _start(cores.for_server(), command, answers / f"{kind}.log")
 
 
-def upstream(directory: Path) -> AbstractContextManager[Served]:
-    return _running(nullcontext(), _module("bench.upstream"), directory / "upstream.log")
+def upstream(directory: Path) -> AbstractContextManager[RunningServer]:
+    return _start(nullcontext(), _module("bench.upstream"), directory / "upstream.log")
 
 
-def dynamodb(database: Path) -> AbstractContextManager[Served]:
+def dynamodb(database: Path) -> AbstractContextManager[RunningServer]:
     """Not on the server's core: where it counts, it is on another machine."""
     command = [str(DYNOXIDE), "serve", "--host", "127.0.0.1", "--port", "{port}", "--db-path", str(database)]
-    return _running(nullcontext(), command, database.with_suffix(".log"))
+    return _start(nullcontext(), command, database.with_suffix(".log"))
 
 
 def _module(name: str, *arguments: str) -> list[str]:
@@ -86,7 +86,9 @@ def _module(name: str, *arguments: str) -> list[str]:
 
 
 @contextmanager
-def _running(place: AbstractContextManager[None], command: list[str], log: Path, **settings: str) -> Iterator[Served]:
+def _start(
+    place: AbstractContextManager[None], command: list[str], log: Path, **settings: str
+) -> Iterator[RunningServer]:
     port = _free_port()
     plain = {name: value for name, value in os.environ.items() if not name.startswith("PLUGBOARD_")}
     environment = plain | settings | {"PLUGBOARD_PORT": str(port)}
@@ -96,7 +98,7 @@ def _running(place: AbstractContextManager[None], command: list[str], log: Path,
         process = subprocess.Popen(line, env=environment, stdout=output, stderr=output)
     try:
         _wait_for(port, process, log)
-        yield Served(port, process.pid, time.perf_counter() - started)
+        yield RunningServer(port, process.pid, time.perf_counter() - started)
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(PATIENCE_SECONDS)

@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.comparisons import Comparison, Time, busy, clock, p50
+from bench.comparisons import Comparison, Time, cpu_time, p50, wall_time
 from bench.load import Round
-from bench.plan import Measured
+from bench.plan import Measurements
 from tests.fakes.dynamodb import NO_DYNOXIDE
 
 
@@ -21,7 +21,7 @@ class Ratio:
 
     name: str
     ratio: float
-    by_the_clock: float
+    wall_clock: float
     ms: float
     than_ms: float
     at_most: float | None = None
@@ -31,16 +31,16 @@ class Ratio:
         return self.at_most is not None and self.ratio > self.at_most * (1 + tolerance)
 
 
-def ratios(measured: Measured) -> list[Ratio]:
+def ratios(measured: Measurements) -> list[Ratio]:
     return [_ratio(measured, each) for each in measured.comparisons]
 
 
-def _ratio(measured: Measured, asked: Comparison) -> Ratio:
+def _ratio(measured: Measurements, asked: Comparison) -> Ratio:
     these, those = measured.rounds[asked.case], measured.rounds[asked.than]
     return Ratio(
         asked.name,
         _median_ratio(these, those, asked.time),
-        _median_ratio(these, those, clock),
+        _median_ratio(these, those, wall_time),
         statistics.median(map(asked.time, these)) * 1000,
         statistics.median(map(asked.time, those)) * 1000,
         asked.at_most,
@@ -51,12 +51,12 @@ def _median_ratio(these: Sequence[Round], those: Sequence[Round], time: Time) ->
     return statistics.median(time(a) / time(b) for a, b in zip(these, those, strict=True))
 
 
-def show(measured: Measured, found: Sequence[Ratio]) -> None:
+def show(measured: Measurements, found: Sequence[Ratio]) -> None:
     print(f"{'time per request':54}{'ratio':>7}{'target':>9}{'ms':>9}{'than ms':>9}{'by the clock':>14}")
     for each in found:
         target = f"≤ {each.at_most:.2f}" if each.at_most else ""
         print(
-            f"{each.name:54}{each.ratio:7.2f}{target:>9}{each.ms:9.3f}{each.than_ms:9.3f}{each.by_the_clock:14.2f}"
+            f"{each.name:54}{each.ratio:7.2f}{target:>9}{each.ms:9.3f}{each.than_ms:9.3f}{each.wall_clock:14.2f}"
             f"{'  missed' * each.misses()}"
         )
     for line in _remarks(measured):
@@ -64,19 +64,19 @@ def show(measured: Measured, found: Sequence[Ratio]) -> None:
     _show_servers(measured)
 
 
-def _remarks(measured: Measured) -> Iterator[str]:
+def _remarks(measured: Measurements) -> Iterator[str]:
     yield "\nEach call made one request to the upstream, each warm list none."
     if not any(name.startswith("dynamodb") for name in measured.start_seconds):
         yield f"Not measured on DynamoDB: {NO_DYNOXIDE}."
 
 
-def _show_servers(measured: Measured) -> None:
+def _show_servers(measured: Measurements) -> None:
     print(f"\n{'':16}{'a call: CPU, ms':>17}{'p50 of 1, ms':>14}{'of 32, a s':>12}{'start, s':>10}{'peak, MB':>10}")
     for name, seconds in measured.start_seconds.items():
         many, alone = measured.rounds.get(f"call {name} 32"), measured.rounds.get(f"call {name} 1")
-        cpu = f"{1000 * _median(many, busy):.3f}" if many else ""
+        cpu = f"{1000 * _median(many, cpu_time):.3f}" if many else ""
         wait = f"{1000 * _median(alone, p50):.3f}" if alone else ""
-        rate = f"{1 / _median(many, clock):,.0f}" if many else ""
+        rate = f"{1 / _median(many, wall_time):,.0f}" if many else ""
         print(f"{name:16}{cpu:>17}{wait:>14}{rate:>12}{seconds:10.2f}{measured.peak_bytes[name] / 1e6:10.0f}")
 
 
@@ -84,7 +84,7 @@ def _median(rounds: Sequence[Round], time: Time) -> float:
     return statistics.median(map(time, rounds))
 
 
-def write(measured: Measured, found: Sequence[Ratio], path: Path) -> None:
+def write(measured: Measurements, found: Sequence[Ratio], path: Path) -> None:
     document: dict[str, Any] = {
         "ratios": [asdict(each) | {"missed": each.misses()} for each in found],
         "rounds": {name: [asdict(each) for each in rounds] for name, rounds in measured.rounds.items()},

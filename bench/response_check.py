@@ -9,9 +9,9 @@ from typing import Any, Protocol
 import msgspec
 
 from api.toolbox.tool_names import tool_name
-from bench.load import Question, WrongAnswer, body_of
+from bench.load import Request, UnexpectedResponse, fetch_body
 from bench.seeding import slug
-from bench.upstream import LISTED, RESULT, TEXT, TOOLS
+from bench.upstream import RESULT, TEXT, TOOL_LIST, TOOLS
 from bench.upstream import tool_name as upstream_name
 
 
@@ -19,12 +19,12 @@ class Check(Protocol):
     def __call__(self, answer: Any, /) -> bool: ...
 
 
-async def answered(port: int, question: Question, is_right: Check) -> Question:
+async def expecting_first_response(port: int, question: Request, is_right: Check) -> Request:
     """With the whole of the answer, so that from now on each has to be the same."""
-    body = await body_of(port, question)
+    body = await fetch_body(port, question)
     if not is_right(msgspec.json.decode(body)):
-        raise WrongAnswer(f"{question.path} answered {body[:2000]!r}")
-    return replace(question, begins=body)
+        raise UnexpectedResponse(f"{question.path} answered {body[:2000]!r}")
+    return replace(question, expected=body)
 
 
 def is_result(answer: Any) -> bool:
@@ -33,7 +33,7 @@ def is_result(answer: Any) -> bool:
 
 
 def is_list(answer: Any) -> bool:
-    return bool(answer == {"jsonrpc": "2.0", "id": 1, "result": LISTED})
+    return bool(answer == {"jsonrpc": "2.0", "id": 1, "result": TOOL_LIST})
 
 
 def are_lists(answer: Any, servers: int) -> bool:
@@ -53,7 +53,7 @@ def are_tools(answer: Any, servers: int) -> bool:
     return whole and named.keys() == set(_names(servers)) and answer["unavailable"] == []
 
 
-_PROPERTIES = LISTED["tools"][0]["inputSchema"]["properties"].keys()
+_PROPERTIES = TOOL_LIST["tools"][0]["inputSchema"]["properties"].keys()
 
 
 def _names(servers: int) -> Iterator[str]:

@@ -32,8 +32,8 @@ from api.workspaces.service import setup_context
 from bench import upstream
 
 CREDENTIAL = Secret(upstream.CREDENTIAL)
-CALLED = 20  # servers that can be called, beside those that are only stored
-A_WORKSPACE = 500  # servers in each of the workspaces that others are spread over
+CALLABLE = 20  # servers that can be called, beside those that are only stored
+SERVERS_PER_WORKSPACE = 500  # servers in each of the workspaces that others are spread over
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,8 @@ async def seed(data: Path, upstream_port: int, own: int, elsewhere: int = 0) -> 
     parts = await build_container(Settings(data_dir=data, egress=EgressPolicy.parse(upstream.HOST)))
     try:
         filled = await _fill(parts, data, own, upstream_port)
-        for _ in range(elsewhere // A_WORKSPACE):
-            await _fill(parts, data, A_WORKSPACE)
+        for _ in range(elsewhere // SERVERS_PER_WORKSPACE):
+            await _fill(parts, data, SERVERS_PER_WORKSPACE)
         return filled
     finally:
         await parts.close()
@@ -72,8 +72,12 @@ async def _fill(parts: Container, data: Path, count: int, upstream_port: int | N
     workspace_id = founded.workspace.id
     context = _context(parts, workspace_id)
     sealing = await parts.vault.sealer(context.partition)
-    servers = [_weather(parts, workspace_id, number) for number in range(count)]
-    called = [_called(parts, workspace_id, number, upstream_port) for number in range(CALLED)] if upstream_port else []
+    servers = [_server(parts, workspace_id, number) for number in range(count)]
+    called = (
+        [_callable_server(parts, workspace_id, number, upstream_port) for number in range(CALLABLE)]
+        if upstream_port
+        else []
+    )
     stored = [_sealed(server, sealing, parts.settings.egress) for server in (*servers, *called)]
     agents = [_agent(parts, workspace_id, each) for each in (called[:1], called)] if called else []
     _write(data / DATABASE, _changes(parts, context, stored, agents))
@@ -87,7 +91,7 @@ def _context(parts: Container, workspace_id: str) -> WorkspaceContext:
     return WorkspaceContext(workspace_id, caller, Snapshot(partition, 1, RevisionCache(parts.store)), "bench")
 
 
-def _weather(parts: Container, workspace_id: str, number: int) -> Server:
+def _server(parts: Container, workspace_id: str, number: int) -> Server:
     now = parts.clock.now()
     return Server(
         id=new_id("server", workspace_id, now),
@@ -105,9 +109,9 @@ def _weather(parts: Container, workspace_id: str, number: int) -> Server:
     )
 
 
-def _called(parts: Container, workspace_id: str, number: int, port: int) -> Server:
+def _callable_server(parts: Container, workspace_id: str, number: int, port: int) -> Server:
     url = f"http://{upstream.HOST}:{port}{upstream.PATH.format(number)}"
-    made = _weather(parts, workspace_id, number)
+    made = _server(parts, workspace_id, number)
     return replace(made, name=f"Forecasts {number}", slug=slug(number), url=url, exposure="tools")
 
 

@@ -18,7 +18,7 @@ TABLE = "plugboard"
 AUDITED = "AUDIT#%"  # written and never read here, but a third of all rows
 
 
-def imported(data: Path, to: Path) -> Path:
+def import_table(data: Path, to: Path) -> Path:
     """dynoxide's database, filled in bulk: to write each item by its API would take minutes."""
     source, schema, database = to / TABLE, to / "schema.json", to / "dynamodb.db"
     source.mkdir()

@@ -22,13 +22,18 @@ CREDENTIAL = "Bearer not-a-credential"
 AUTHORIZATION = (b"authorization", CREDENTIAL.encode())
 META = "io.modelcontextprotocol/"
 JSON = [(b"content-type", b"application/json")]
-CALLED: Mapping[str, Any] = {"city": "Lisbon", "days": 3, "units": "metric", "place": {"lat": 38.72, "lon": -9.14}}
+CALL_ARGUMENTS: Mapping[str, Any] = {
+    "city": "Lisbon",
+    "days": 3,
+    "units": "metric",
+    "place": {"lat": 38.72, "lon": -9.14},
+}
 TEXT = (
     "Lisbon, three days. Friday: sunny, 24 °C by day, 16 °C at night, wind north-west 18 km/h. Saturday: clouds in "
     "the morning, 22 °C, chance of rain 10 %. Sunday: rain from noon on, 19 °C, 8 mm expected, gusts up to 55 km/h at "
     "the coast. No warnings are in force. Source: national service, issued 06:00 UTC, next update 12:00 UTC."
 )
-ABOUT = (
+DESCRIPTION = (
     "Answers the forecast of one kind for a place: hour by hour for two days, then day by day. Use it when a question "
     "is about weather that is still to come; for the past use the archive. Places are names or coordinates."
 )
@@ -45,7 +50,7 @@ def tool(number: int) -> Json:
     return {
         "name": name,
         "title": f"Forecast {number}",
-        "description": ABOUT,
+        "description": DESCRIPTION,
         "inputSchema": _schema(),
         "annotations": {"title": f"Forecast {number}", "readOnlyHint": True, "openWorldHint": True},
     }
@@ -79,16 +84,16 @@ def _schema() -> Json:
 RESULT: Json = {"content": [{"type": "text", "text": TEXT}], "isError": False, "resultType": "complete"}
 
 
-def called() -> tuple[bytes, dict[str, str]]:
+def call_request() -> tuple[bytes, dict[str, str]]:
     """The body and the headers of a call, as a client of this version sends them."""
-    return _asked("tools/call", {"name": tool_name(0), "arguments": CALLED}, {"Mcp-Name": tool_name(0)})
+    return _mcp_request("tools/call", {"name": tool_name(0), "arguments": CALL_ARGUMENTS}, {"Mcp-Name": tool_name(0)})
 
 
-def listed() -> tuple[bytes, dict[str, str]]:
-    return _asked("tools/list", {}, {})
+def list_request() -> tuple[bytes, dict[str, str]]:
+    return _mcp_request("tools/list", {}, {})
 
 
-def _asked(method: str, params: Json, headers: dict[str, str]) -> tuple[bytes, dict[str, str]]:
+def _mcp_request(method: str, params: Json, headers: dict[str, str]) -> tuple[bytes, dict[str, str]]:
     meta = {
         f"{META}protocolVersion": VERSION,
         f"{META}clientInfo": {"name": "bench", "version": "1.0"},
@@ -116,19 +121,19 @@ class _Request(msgspec.Struct):
 
 
 NAMES = {tool_name(number) for number in range(TOOLS)}
-DISCOVERED: Json = {
+DISCOVERY: Json = {
     "supportedVersions": [VERSION],
     "capabilities": {"tools": {}},
     "resultType": "complete",
     "_meta": {f"{META}serverInfo": {"name": "Forecasts", "version": "1.0"}},
 }
-LISTED: Json = {
+TOOL_LIST: Json = {
     "tools": [tool(number) for number in range(TOOLS)],
     "ttlMs": TTL_MS,
     "cacheScope": "private",
     "resultType": "complete",
 }
-RESULTS = {"server/discover": DISCOVERED, "tools/list": LISTED}
+RESULTS = {"server/discover": DISCOVERY, "tools/list": TOOL_LIST}
 UNKNOWN = {"code": -32601, "message": "Method not found"}
 
 
@@ -136,7 +141,7 @@ class Upstream:
     """Counts what it is asked for by `POST`."""
 
     def __init__(self) -> None:
-        self._asked = 0
+        self._request_count = 0
         self._decode = msgspec.json.Decoder(_Request).decode
         self._encode = msgspec.json.Encoder().encode
         self._results = {method: self._encode(found) for method, found in RESULTS.items()}
@@ -146,27 +151,27 @@ class Upstream:
         if scope["type"] == "lifespan":
             return
         if scope["method"] == "GET":
-            await answered(send, 200, str(self._asked).encode())
+            await send_response(send, 200, str(self._request_count).encode())
             return
-        self._asked += 1
-        asked = self._decode(await whole(receive))
+        self._request_count += 1
+        asked = self._decode(await read_body(receive))
         if AUTHORIZATION not in scope["headers"]:
-            await answered(send, 401, b"")
+            await send_response(send, 401, b"")
             return
-        await answered(send, *self._answer(asked))
+        await send_response(send, *self._respond(asked))
 
-    def _answer(self, asked: _Request) -> tuple[int, bytes]:
+    def _respond(self, asked: _Request) -> tuple[int, bytes]:
         if asked.method == "tools/call" and asked.params.name in NAMES:
-            return 200, self._said(asked, b'"result":', self._result)
+            return 200, self._response(asked, b'"result":', self._result)
         if found := self._results.get(asked.method):
-            return 200, self._said(asked, b'"result":', found)
-        return 404, self._said(asked, b'"error":', self._encode(UNKNOWN))
+            return 200, self._response(asked, b'"result":', found)
+        return 404, self._response(asked, b'"error":', self._encode(UNKNOWN))
 
-    def _said(self, asked: _Request, what: bytes, found: bytes) -> bytes:
+    def _response(self, asked: _Request, what: bytes, found: bytes) -> bytes:
         return b'{"jsonrpc":"2.0","id":%b,%b%b}' % (self._encode(asked.id), what, found)
 
 
-async def whole(receive: Any) -> bytes:
+async def read_body(receive: Any) -> bytes:
     message = await receive()
     body: bytes = message["body"]
     while message.get("more_body"):
@@ -175,7 +180,7 @@ async def whole(receive: Any) -> bytes:
     return body
 
 
-async def answered(send: Any, status: int, body: bytes) -> None:
+async def send_response(send: Any, status: int, body: bytes) -> None:
     length = (b"content-length", str(len(body)).encode())
     await send({"type": "http.response.start", "status": status, "headers": [*JSON, length]})
     await send({"type": "http.response.body", "body": body})

@@ -25,10 +25,10 @@ def tool(name: str, description: str, **properties: Json) -> Json:
 
 
 TODAY = tool("get_weather", "How warm it is in a city today.", city=CITY)
-TO_COME = tool("get_forecast", "How warm it will be in a city from today on.", city=CITY, days=NUMBER)
+FORECAST = tool("get_forecast", "How warm it will be in a city from today on.", city=CITY, days=NUMBER)
 
 
-def answer(method: str, params: Json) -> Json:
+def respond(method: str, params: Json) -> Json:
     """What JSON-RPC has beside the id: a result or an error."""
     match method, params:
         case "server/discover", _:
@@ -36,7 +36,7 @@ def answer(method: str, params: Json) -> Json:
         case "initialize", _:
             found = {"protocolVersion": EARLIER, "serverInfo": INFO, **CAN}
         case "tools/list", _:
-            found = {"tools": [TODAY, TO_COME], **KEEP}
+            found = {"tools": [TODAY, FORECAST], **KEEP}
         case "tools/call", {"name": "get_weather" | "get_forecast" as name, "arguments": {"city": str(city)}}:
             found = degrees(city, 1 if name == "get_weather" else params["arguments"].get("days", 3))
         case "tools/call", _:
@@ -58,7 +58,7 @@ class Weather(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        said = answer(asked["method"], asked.get("params", {}))
+        said = respond(asked["method"], asked.get("params", {}))
         is_newest = self.headers["MCP-Protocol-Version"] == NEWEST
         if is_newest and self.headers["Mcp-Method"] != asked["method"]:
             said = {"error": {"code": -32020, "message": "Header mismatch: Mcp-Method"}}

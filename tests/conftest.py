@@ -40,7 +40,7 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture(scope="session")
-def moto_beside() -> Iterator[str]:
+def moto_server() -> Iterator[str]:
     with aws_access(), moto_process() as endpoint:
         yield endpoint
 
@@ -61,8 +61,8 @@ def on_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plugboard]:
 
 
 @pytest.fixture(scope="session")
-def on_moto(moto_beside: str) -> Iterator[Plugboard]:
-    with served(_on_dynamodb(moto_beside)) as plugboard:
+def on_moto(moto_server: str) -> Iterator[Plugboard]:
+    with served(_on_dynamodb(moto_server)) as plugboard:
         yield plugboard
 
 

@@ -94,7 +94,7 @@ class Workspace:
         return f"{self.path}/audit"
 
     def make_server(self, **changed: Any) -> dict[str, Any]:
-        return _made(self.admin.post(self.servers, json=WEATHER | changed))
+        return _created(self.admin.post(self.servers, json=WEATHER | changed))
 
     def make_silent_server(self) -> dict[str, Any]:
         """One without credentials, since it points elsewhere now than they were entered for: nobody is ever asked."""
@@ -105,10 +105,10 @@ class Workspace:
         return made
 
     def make_agent(self, **changed: Any) -> dict[str, Any]:
-        return _made(self.admin.post(self.agents, json={"name": "Support"} | changed))
+        return _created(self.admin.post(self.agents, json={"name": "Support"} | changed))
 
     def make_key(self, scope: str, **changed: Any) -> dict[str, Any]:
-        return _made(self.admin.post(self.api_keys, json={"name": f"a {scope} key", "scope": scope} | changed))
+        return _created(self.admin.post(self.api_keys, json={"name": f"a {scope} key", "scope": scope} | changed))
 
     def caller(self, scope: str, **changed: Any) -> httpx2.Client:
         return self.plugboard.caller(self.make_key(scope, **changed)["apiKey"])
@@ -134,7 +134,7 @@ class Plugboard:
         return self.caller(self.operator_key)
 
     def make_workspace(self, name: str = "Acme") -> Workspace:
-        made = _made(self.operator.post("/api/workspaces", json={"name": name}))
+        made = _created(self.operator.post("/api/workspaces", json={"name": name}))
         return Workspace(self, made["id"], made["apiKey"], self.caller(made["apiKey"]))
 
     def close(self) -> None:
@@ -181,14 +181,14 @@ async def _unsealed(workspace: Workspace, server_id: str) -> dict[str, str]:
         await parts.close()
 
 
-def complaints(answer: httpx2.Response) -> list[str]:
+def error_paths(answer: httpx2.Response) -> list[str]:
     """The paths of what was wrong with a request."""
     assert answer.status_code == 422, answer.text
     assert answer.headers["Content-Type"] == "application/problem+json"
     return [error["path"] for error in answer.json()["errors"]]
 
 
-def _made(answer: httpx2.Response) -> dict[str, Any]:
+def _created(answer: httpx2.Response) -> dict[str, Any]:
     assert answer.status_code == 201, answer.text
     made: dict[str, Any] = answer.json()
     return made

@@ -185,7 +185,7 @@ def test_all_workspaces_are_visited_over_many_pages(run: Run, data: Settings) ->
     async def make_many() -> None:
         parts = await build_container(data)
         for number in range(103):
-            await found(parts, f"Workspace {number}")
+            await ids_with_name(parts, f"Workspace {number}")
         await parts.close()
 
     asyncio.run(make_many())
@@ -193,7 +193,7 @@ def test_all_workspaces_are_visited_over_many_pages(run: Run, data: Settings) ->
     assert len(run("keys", "status").splitlines()) == 1 + 103
 
 
-async def found(parts: object, name: str) -> None:
+async def ids_with_name(parts: object, name: str) -> None:
     from api.main.container import Container  # noqa: PLC0415
     from api.workspaces.service import setup_context  # noqa: PLC0415
 
@@ -201,23 +201,23 @@ async def found(parts: object, name: str) -> None:
     await parts.workspaces.create(setup_context(), name, lambda _: ())
 
 
-def test_the_table_is_created_once(run: Run, moto_beside: str) -> None:
+def test_the_table_is_created_once(run: Run, moto_server: str) -> None:
     name = f"test-{uuid.uuid4().hex}"
-    dynamo = {"PLUGBOARD_STORE": "dynamodb", "PLUGBOARD_TABLE": name, "PLUGBOARD_DYNAMODB_ENDPOINT": moto_beside}
+    dynamo = {"PLUGBOARD_STORE": "dynamodb", "PLUGBOARD_TABLE": name, "PLUGBOARD_DYNAMODB_ENDPOINT": moto_server}
 
     assert run("table", "create", **dynamo) == f"The table {name} was created.\n"
     assert run("table", "create", **dynamo) == f"The table {name} already exists.\n"
 
     (line,) = run("setup", "--workspace", "On DynamoDB", "--json", PLUGBOARD_ROOT_KEY=GOOD_KEY, **dynamo).splitlines()
-    on_it = Settings(store="dynamodb", table=name, dynamodb_endpoint=moto_beside, root_key=Secret(GOOD_KEY))
+    on_it = Settings(store="dynamodb", table=name, dynamodb_endpoint=moto_server, root_key=Secret(GOOD_KEY))
     with served(on_it) as plugboard:
         made = json.loads(line)
         answer = plugboard.caller(made["apiKey"]).get(f"/api/workspaces/{made['workspaceId']}")
         assert answer.json()["name"] == "On DynamoDB"
 
 
-def test_a_missing_table_is_reported(run: Run, moto_beside: str) -> None:
-    dynamo = {"PLUGBOARD_STORE": "dynamodb", "PLUGBOARD_TABLE": "none", "PLUGBOARD_DYNAMODB_ENDPOINT": moto_beside}
+def test_a_missing_table_is_reported(run: Run, moto_server: str) -> None:
+    dynamo = {"PLUGBOARD_STORE": "dynamodb", "PLUGBOARD_TABLE": "none", "PLUGBOARD_DYNAMODB_ENDPOINT": moto_server}
 
     with pytest.raises(SystemExit, match="ResourceNotFoundException"):
         run("keys", "status", PLUGBOARD_ROOT_KEY=GOOD_KEY, **dynamo)

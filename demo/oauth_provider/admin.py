@@ -7,70 +7,72 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from demo.oauth_provider.faults import Fault
-from demo.oauth_provider.http import Answer, Json, Request, said
+from demo.oauth_provider.http import Json, Request, Response, json_response
 from demo.oauth_provider.model import Behaviour
-from demo.oauth_provider.tenant import Seen, Tenant
+from demo.oauth_provider.tenant import RecordedRequest, Tenant
 
-NOT_THERE = said({"error": "there is nothing here"}, 404)
+NOT_FOUND = json_response({"error": "there is nothing here"}, 404)
 
 
 class Admin:
-    def __init__(self, tenant: Callable[[str], Tenant], seen: list[Seen], forget: Callable[[], None]) -> None:
+    def __init__(
+        self, tenant: Callable[[str], Tenant], seen: list[RecordedRequest], forget: Callable[[], None]
+    ) -> None:
         self._tenant, self._seen, self._forget = tenant, seen, forget
 
-    def answer(self, request: Request) -> Answer:
+    def respond(self, request: Request) -> Response:
         """Paths begin with `/admin/`."""
         match request.method, request.path.split("/")[2:]:
             case "GET", ["seen"]:
-                return said([asdict(each) for each in self._seen if _is_asked(each, request)])
+                return json_response([asdict(each) for each in self._seen if _matches(each, request)])
             case "DELETE", ["seen"]:
                 self._forget()
-                return Answer(204)
+                return Response(204)
             case "GET", ["tenants", name]:
-                return said(self._tenant(name).told())
+                return json_response(self._tenant(name).state())
             case "PATCH", ["tenants", name]:
-                return _behaved(self._tenant(name), request.fields)
+                return _configure(self._tenant(name), request.fields)
             case "POST", ["tenants", name, action]:
-                return _done(self._tenant(name), action, request.fields)
+                return _run_action(self._tenant(name), action, request.fields)
             case _:
-                return NOT_THERE
+                return NOT_FOUND
 
 
-def _is_asked(seen: Seen, request: Request) -> bool:
+def _matches(seen: RecordedRequest, request: Request) -> bool:
     wanted = request.query
     return seen.tenant == wanted.get("tenant", seen.tenant) and seen.endpoint == wanted.get("endpoint", seen.endpoint)
 
 
-def _behaved(tenant: Tenant, changes: Json) -> Answer:
+def _configure(tenant: Tenant, changes: Json) -> Response:
     unknown = changes.keys() - {each.name for each in fields(Behaviour)}
     if unknown:
-        return said({"error": f"no such behaviour: {', '.join(sorted(unknown))}"}, 422)
-    tenant.behave(**changes)
-    return said(tenant.told())
+        return json_response({"error": f"no such behaviour: {', '.join(sorted(unknown))}"}, 422)
+    tenant.configure(**changes)
+    return json_response(tenant.state())
 
 
-def _done(tenant: Tenant, action: str, given: Json) -> Answer:
+def _run_action(tenant: Tenant, action: str, given: Json) -> Response:
     try:
         return _action(tenant, action, dict(given))
     except (TypeError, KeyError) as problem:
-        return said({"error": str(problem)}, 422)
+        return json_response({"error": str(problem)}, 422)
 
 
-def _action(tenant: Tenant, action: str, given: dict[str, Any]) -> Answer:
+def _action(tenant: Tenant, action: str, given: dict[str, Any]) -> Response:
     match action:
         case "faults":
             endpoint, times = given.pop("endpoint"), given.pop("times", 1)
-            tenant.fault(endpoint, Fault(**given), times)
+            tenant.inject_fault(endpoint, Fault(**given), times)
         case "clients":
             tenant.add_client(given.pop("id"), **given)
         case "expire":
-            tenant.expire(refresh=bool(given.get("refresh")))
+            tenant.expire_tokens(refresh=bool(given.get("refresh")))
         case "forget":
-            tenant.forget_grants()
+            tenant.revoke_grants()
         case "heal":
-            tenant.heal()
+            tenant.clear_faults()
         case "release":
-            tenant.release()
+            tenant.release_held()
         case _:
-            return NOT_THERE
-    return Answer(204)
+            return NOT_FOUND
+    return Response(204)

@@ -19,7 +19,7 @@ TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 LONGEST_SECONDS = 600
 
 
-def asserted(
+def authenticate_by_assertion(
     fields: Mapping[str, Any], clients: Mapping[str, Client], audiences: Collection[str], used: set[str]
 ) -> Client:
     """Each assertion counts once."""

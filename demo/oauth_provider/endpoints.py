@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from demo.oauth_provider.http import Answer, Json, Request, changed, page, said, sent_to
-from demo.oauth_provider.model import Asked, Client, Family, Given, Kind, Refusal
+from demo.oauth_provider.http import Json, Request, Response, html_response, json_response, redirect, with_changes
+from demo.oauth_provider.model import AuthorizationRequest, Client, Family, IssuedTokens, Kind, Refusal
 from demo.oauth_provider.tenant import Tenant
 
-Handler = Callable[[Request], Answer]
+Handler = Callable[[Request], Response]
 NEVER = {"Cache-Control": "no-store", "Pragma": "no-cache"}
-WORDS: Mapping[str, str] = {
+ERROR_CODES: Mapping[str, str] = {
     "unknown client": "invalid_client",
     "bad secret": "invalid_client",
     "bad grant type": "unsupported_grant_type",
@@ -26,27 +26,27 @@ WORDS: Mapping[str, str] = {
 """Of RFC 6749 and 8707; whatever else is wrong is `invalid_grant`."""
 
 
-def word_of(reason: str) -> str:
-    return WORDS.get(reason, "invalid_grant")
+def error_code(reason: str) -> str:
+    return ERROR_CODES.get(reason, "invalid_grant")
 
 
 @dataclass(frozen=True)
 class Endpoint:
     name: str
     methods: tuple[str, ...]
-    answer: Handler
+    handle: Handler
 
 
-class SentBack(Exception):
+class AuthorizationError(Exception):
     """The browser is sent back with an error; of an unknown client or address it never is."""
 
-    def __init__(self, asked: Asked, error: str) -> None:
+    def __init__(self, asked: AuthorizationRequest, error: str) -> None:
         super().__init__(error)
-        self.asked, self.error = asked, error
+        self.request, self.error = asked, error
 
 
 class AuthorizationServer:
-    busy: ClassVar[Answer] = said({"error": "slow_down"}, 429)
+    rate_limited: ClassVar[Response] = json_response({"error": "slow_down"}, 429)
 
     def __init__(self, tenant: Tenant) -> None:
         self.tenant = tenant
@@ -56,69 +56,71 @@ class AuthorizationServer:
         """By their paths below the server's own."""
         raise NotImplementedError
 
-    def asked(self, query: Mapping[str, str]) -> Asked:
+    def parse_request(self, query: Mapping[str, str]) -> AuthorizationRequest:
         raise NotImplementedError
 
-    def identified(self, request: Request) -> Client:
+    def authenticate(self, request: Request) -> Client:
         raise NotImplementedError
 
-    def told(self, given: Given) -> Json:
+    def token_body(self, given: IssuedTokens) -> Json:
         """The answer of the token endpoint."""
         raise NotImplementedError
 
-    def refused(self, refusal: Refusal) -> Answer:
+    def error_response(self, refusal: Refusal) -> Response:
         raise NotImplementedError
 
-    def authorize(self, request: Request) -> Answer:
-        decision = request.fields.get("consent") if request.method == "POST" else self._decided()
+    def authorize(self, request: Request) -> Response:
+        decision = request.fields.get("consent") if request.method == "POST" else self._automatic_decision()
         try:
-            asked = self.asked(once(request).query)
+            asked = self.parse_request(check_no_repeats(request).query)
         except Refusal as refusal:
-            return page(f"<title>Error</title><h1>This app cannot be connected</h1><p>{refusal.reason}</p>", 400)
-        except SentBack as back:
-            return self._back(back.asked, error=back.error)
+            return html_response(
+                f"<title>Error</title><h1>This app cannot be connected</h1><p>{refusal.reason}</p>", 400
+            )
+        except AuthorizationError as back:
+            return self._redirect_back(back.request, error=back.error)
         match decision:
             case "allow":
-                return self._back(asked, code=self.tenant.grants.code_for(asked))
+                return self._redirect_back(asked, code=self.tenant.grants.code_for(asked))
             case "deny":
-                return self._back(asked, error="access_denied")
+                return self._redirect_back(asked, error="access_denied")
             case _:
-                return page(_consent_page(self.tenant.name, asked))
+                return html_response(_consent_page(self.tenant.name, asked))
 
-    def token(self, request: Request) -> Answer:
+    def token(self, request: Request) -> Response:
         try:
-            client = self.identified(once(request))
-            return self._answered(self.granted(client, request.fields), request)
+            client = self.authenticate(check_no_repeats(request))
+            return self._token_response(self.issue(client, request.fields), request)
         except Refusal as refusal:
             self.tenant.counts["refusals"] += 1
-            return self.refused(refusal)
+            return self.error_response(refusal)
 
-    def granted(self, client: Client, fields: Json) -> Given:
+    def issue(self, client: Client, fields: Json) -> IssuedTokens:
         grants = self.tenant.grants
         match fields.get("grant_type"):
             case "authorization_code":
                 redirect_uri, verifier = fields.get("redirect_uri", ""), fields.get("code_verifier")
-                return grants.exchanged(client, fields.get("code", ""), redirect_uri, verifier)
+                return grants.exchange_code(client, fields.get("code", ""), redirect_uri, verifier)
             case "refresh_token":
-                return grants.refreshed(client, fields.get("refresh_token", ""))
+                return grants.refresh(client, fields.get("refresh_token", ""))
             case _:
                 raise Refusal("bad grant type")
 
     def mint(self, kind: Kind, family: Family) -> str:
         raise NotImplementedError
 
-    def callback(self, asked: Asked) -> Mapping[str, str | None]:
+    def callback_parameters(self, asked: AuthorizationRequest) -> Mapping[str, str | None]:
         return {"state": asked.state}
 
     def client_of(self, client_id: object, redirect_uri: str) -> Client:
         client = self.tenant.clients.get(str(client_id))
         if client is None:
             raise Refusal("unknown client")
-        if not client.takes(redirect_uri):
+        if not client.allows_redirect(redirect_uri):
             raise Refusal("bad redirect")
         return client
 
-    def proven(self, request: Request, *methods: str) -> Client:
+    def authenticate_by_secret(self, request: Request, *methods: str) -> Client:
         """By a secret, in the header or in the body."""
         basic, fields = request.basic, request.fields
         if basic and "client_secret" in fields:
@@ -132,32 +134,32 @@ class AuthorizationServer:
             raise Refusal("bad secret")
         return client
 
-    def _decided(self) -> str | None:
+    def _automatic_decision(self) -> str | None:
         return {"at once": "allow", "deny": "deny"}.get(self.tenant.behaviour.consent)
 
-    def _back(self, asked: Asked, **said_back: str) -> Answer:
-        parameters = {**said_back, **self.callback(asked), **self.tenant.behaviour.callback_changes}
-        return sent_to(asked.redirect_uri, parameters)
+    def _redirect_back(self, asked: AuthorizationRequest, **said_back: str) -> Response:
+        parameters = {**said_back, **self.callback_parameters(asked), **self.tenant.behaviour.callback_changes}
+        return redirect(asked.redirect_uri, parameters)
 
-    def _answered(self, given: Given, _: Request) -> Answer:
-        told = changed(self.told(given), self.tenant.behaviour.answer_changes)
-        return said(told, Cache_Control="no-store")
+    def _token_response(self, given: IssuedTokens, _: Request) -> Response:
+        told = with_changes(self.token_body(given), self.tenant.behaviour.answer_changes)
+        return json_response(told, Cache_Control="no-store")
 
 
-def once(request: Request) -> Request:
+def check_no_repeats(request: Request) -> Request:
     """No parameter may be there twice (RFC 6749)."""
-    if request.repeats:
+    if request.has_repeated_parameters:
         raise Refusal("bad request")
     return request
 
 
-def seconds(life: float | None) -> Json:
+def expires_in(life: float | None) -> Json:
     if life is None:
         return {}
     return {"expires_in": int(life) if float(life).is_integer() else life}
 
 
-def _consent_page(name: str, asked: Asked) -> str:
+def _consent_page(name: str, asked: AuthorizationRequest) -> str:
     scopes = "".join(f"<li>{html.escape(each)}</li>" for each in asked.scopes) or "<li>whatever the app may do</li>"
     who = html.escape(asked.client.name or asked.client.id)
     return (

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
-from demo.oauth_provider.http import Answer
+from demo.oauth_provider.http import Response
 
 Kind = Literal["down", "busy", "slow", "hold", "html", "empty", "text", "array", "huge", "redirect", "close"]
 HUGE_BYTES = 8_000_000
@@ -34,27 +34,27 @@ class Fault:
     def delays(self) -> bool:
         return self.kind in ("slow", "hold")
 
-    def answer(self, busy: Answer) -> Answer | None:
+    def response(self, busy: Response) -> Response | None:
         """None: the connection is cut. `busy` is what this provider says then."""
         if self.kind == "close":
             return None
-        answer = busy if self.kind == "busy" else self._usual()
+        answer = busy if self.kind == "busy" else self._default_response()
         waiting: Mapping[str, str] = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
         body = answer.body if self.body is None else self.body.encode()
-        return Answer(answer.status, body, {**answer.headers, **waiting})
+        return Response(answer.status, body, {**answer.headers, **waiting})
 
-    def _usual(self) -> Answer:
+    def _default_response(self) -> Response:
         match self.kind:
             case "down":
-                return Answer(self.status, b"<html><h1>Something went wrong</h1></html>", HTML)
+                return Response(self.status, b"<html><h1>Something went wrong</h1></html>", HTML)
             case "html":
-                return Answer(200, b"<html><h1>Welcome</h1></html>", HTML)
+                return Response(200, b"<html><h1>Welcome</h1></html>", HTML)
             case "redirect":
-                return Answer(302, b"", {"Location": self.location})
+                return Response(302, b"", {"Location": self.location})
             case "huge":
-                return Answer(200, b'{"access_token": "%s"}' % (b"x" * HUGE_BYTES), JSON)
+                return Response(200, b'{"access_token": "%s"}' % (b"x" * HUGE_BYTES), JSON)
             case _:
-                return Answer(200, ODD_BODIES.get(self.kind, b""), JSON)
+                return Response(200, ODD_BODIES.get(self.kind, b""), JSON)
 
 
 class Gate:
@@ -78,14 +78,14 @@ class Gate:
             for _, loop, event in self._held:
                 loop.call_soon_threadsafe(event.set)
 
-    def held(self, endpoint: str) -> int:
+    def held_count(self, endpoint: str) -> int:
         with self._changed:
             return sum(name == endpoint for name, _, _ in self._held)
 
-    def until_held(self, endpoint: str, n: int, patience: float) -> None:
+    def wait_until_held(self, endpoint: str, n: int, patience: float) -> None:
         with self._changed:
-            there = self._changed.wait_for(lambda: self.held(endpoint) >= n, patience)
-        assert there, f"{self.held(endpoint)} are held at {endpoint}"
+            there = self._changed.wait_for(lambda: self.held_count(endpoint) >= n, patience)
+        assert there, f"{self.held_count(endpoint)} are held at {endpoint}"
 
     def _enter(self, entry: tuple[str, asyncio.AbstractEventLoop, asyncio.Event]) -> None:
         with self._changed:

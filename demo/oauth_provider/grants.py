@@ -10,13 +10,13 @@ from collections import Counter
 from collections.abc import Callable
 
 from demo.oauth_provider.model import (
-    Asked,
+    AuthorizationRequest,
     Behaviour,
     Client,
     Code,
     Condition,
     Family,
-    Given,
+    IssuedTokens,
     Kind,
     Refusal,
     Token,
@@ -27,34 +27,34 @@ class Grants:
     """The caller holds the lock."""
 
     def __init__(self) -> None:
-        self.mint: Callable[[Kind, Family], str] = _minted
+        self.mint: Callable[[Kind, Family], str] = _default_token_text
         self.behaviour = Behaviour()
         self.counts: Counter[str] = Counter()
         self.families: list[Family] = []
         self._codes: dict[str, Code] = {}
         self._tokens: dict[str, Token] = {}
 
-    def code_for(self, asked: Asked) -> str:
+    def code_for(self, asked: AuthorizationRequest) -> str:
         text, mine = f"code-{secrets.token_urlsafe(24)}", self.behaviour
         scopes = asked.scopes if mine.grants is None else mine.grants
         self._codes[text] = Code(asked, mine.person, mine.workspace, scopes, time.monotonic() + mine.code_life)
         return text
 
-    def exchanged(self, client: Client, text: str, redirect_uri: str, verifier: str | None) -> Given:
+    def exchange_code(self, client: Client, text: str, redirect_uri: str, verifier: str | None) -> IssuedTokens:
         code = self._codes.get(text)
         if code is None or code.asked.client.id != client.id:
             raise Refusal("unknown code")
         if code.is_used:
-            self._code_again(code)
+            self._refuse_code_reuse(code)
         code.is_used = True
         if code.expires_at <= time.monotonic():
             raise Refusal("unknown code")
         if code.asked.redirect_uri != redirect_uri:
             raise Refusal("bad redirect")
-        if code.asked.challenge and not _proves(verifier, code.asked):
+        if code.asked.challenge and not _verifier_matches(verifier, code.asked):
             raise Refusal("bad verifier")
         self.counts["exchanges"] += 1
-        return self._first(code)
+        return self._tokens_for_code(code)
 
     def resource_of(self, text: str) -> str | None:
         """What a code or a token is for."""
@@ -67,7 +67,7 @@ class Grants:
         code = self._codes.get(text)
         return bool(code and code.asked.challenge)
 
-    def refreshed(self, client: Client, text: str) -> Given:
+    def refresh(self, client: Client, text: str) -> IssuedTokens:
         token = self._tokens.get(text)
         if token is None or token.kind != "refresh" or token.family.client != client.id:
             raise Refusal("unknown refresh token")
@@ -75,17 +75,17 @@ class Grants:
         generation = token.generation if self.behaviour.rotates else family.generation
         family.presented[generation] += 1
         if token.used_at is not None and not self._in_grace(token):
-            self._refresh_again(token)
+            self._refuse_token_reuse(token)
         if self._condition(token) != "good":
             raise Refusal("unknown refresh token")
-        return self._next(token, generation)
+        return self._refreshed_tokens(token, generation)
 
-    def for_client(self, client: Client, scopes: tuple[str, ...], resource: str | None) -> Given:
+    def issue_to_client(self, client: Client, scopes: tuple[str, ...], resource: str | None) -> IssuedTokens:
         family = self._family(client.id, client.id, self.behaviour.workspace, scopes, resource)
         self.counts["client_credentials"] += 1
-        return Given(family, self._token("access", family, 0), None)
+        return IssuedTokens(family, self._token("access", family, 0), None)
 
-    def good(self, text: str | None) -> Token | None:
+    def valid_token(self, text: str | None) -> Token | None:
         token = self._tokens.get(text or "")
         return token if token and token.kind == "access" and self._condition(token) == "good" else None
 
@@ -107,29 +107,31 @@ class Grants:
             if token.kind == kind:
                 token.expires_at = time.monotonic()
 
-    def live(self, kind: Kind) -> list[str]:
+    def live_tokens(self, kind: Kind) -> list[str]:
         """A used refresh token is none."""
         tokens = [each for each in self._tokens.values() if each.kind == kind and self._condition(each) == "good"]
         return [each.text for each in tokens if each.used_at is None]
 
-    def _first(self, code: Code) -> Given:
+    def _tokens_for_code(self, code: Code) -> IssuedTokens:
         asked, mine = code.asked, self.behaviour
-        if mine.repeats_access and not mine.gives_refresh and (again := self._installed(code)):
+        if mine.repeats_access and not mine.gives_refresh and (again := self._existing_installation(code)):
             code.family = again.family
             return again
         code.family = self._family(asked.client.id, code.person, code.workspace, code.scopes, asked.resource)
         refresh = self._token("refresh", code.family, 0) if mine.gives_refresh else None
-        return Given(code.family, self._token("access", code.family, 0), refresh)
+        return IssuedTokens(code.family, self._token("access", code.family, 0), refresh)
 
-    def _installed(self, code: Code) -> Given | None:
+    def _existing_installation(self, code: Code) -> IssuedTokens | None:
         for token in self._tokens.values():
             family = token.family
-            if (family.client, family.workspace) == (code.asked.client.id, code.workspace) and self.good(token.text):
+            if (family.client, family.workspace) == (code.asked.client.id, code.workspace) and self.valid_token(
+                token.text
+            ):
                 family.scopes = tuple(dict.fromkeys([*family.scopes, *code.scopes]))
-                return Given(family, token, None)
+                return IssuedTokens(family, token, None)
         return None
 
-    def _next(self, token: Token, generation: int) -> Given:
+    def _refreshed_tokens(self, token: Token, generation: int) -> IssuedTokens:
         family, mine = token.family, self.behaviour
         self.counts["refreshes"] += 1
         family.refreshed[generation] += 1
@@ -141,9 +143,9 @@ class Grants:
             self._end_access(family)
         access = self._token("access", family, generation + 1)
         if not mine.rotates:
-            return Given(family, access, token if mine.repeats_refresh else None)
+            return IssuedTokens(family, access, token if mine.repeats_refresh else None)
         token.used_at = token.used_at if token.used_at is not None else time.monotonic()
-        return Given(family, access, self._token("refresh", family, generation + 1))
+        return IssuedTokens(family, access, self._token("refresh", family, generation + 1))
 
     def _in_grace(self, token: Token) -> bool:
         used_at = token.used_at or 0.0
@@ -152,13 +154,13 @@ class Grants:
         self.counts["graces"] += 1
         return True
 
-    def _refresh_again(self, token: Token) -> None:
+    def _refuse_token_reuse(self, token: Token) -> None:
         self.counts["reuses"] += 1
         token.family.reuses += 1
         token.family.is_revoked |= self.behaviour.revokes_family
         raise Refusal("used refresh token")
 
-    def _code_again(self, code: Code) -> None:
+    def _refuse_code_reuse(self, code: Code) -> None:
         self.counts["code_reuses"] += 1
         if code.family:
             code.family.is_revoked = True
@@ -188,10 +190,10 @@ class Grants:
         return "expired" if token.expires_at is not None and token.expires_at <= time.monotonic() else "good"
 
 
-def _proves(verifier: str | None, asked: Asked) -> bool:
+def _verifier_matches(verifier: str | None, asked: AuthorizationRequest) -> bool:
     digest = base64.urlsafe_b64encode(hashlib.sha256((verifier or "").encode()).digest()).rstrip(b"=").decode()
     return (verifier if asked.challenge_method == "plain" else digest) == asked.challenge
 
 
-def _minted(kind: Kind, _: Family) -> str:
+def _default_token_text(kind: Kind, _: Family) -> str:
     return f"{kind}-{secrets.token_urlsafe(24)}"

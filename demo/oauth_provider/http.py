@@ -33,20 +33,20 @@ class Request:
     @cached_property
     def fields(self) -> Json:
         """Of a body that is a form or a JSON object; empty for any other."""
-        if self.kind == "application/json":
+        if self.media_type == "application/json":
             return _object(self.body)
-        if self.kind == "application/x-www-form-urlencoded":
+        if self.media_type == "application/x-www-form-urlencoded":
             return dict(parse_qsl(self.body.decode("utf-8", "replace"), keep_blank_values=True))
         return {}
 
     @property
-    def kind(self) -> str:
+    def media_type(self) -> str:
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     @property
-    def repeats(self) -> bool:
+    def has_repeated_parameters(self) -> bool:
         """Some parameter is there twice, which RFC 6749 forbids."""
-        texts = [self.query_text] + ([] if self.kind == "application/json" else [self.body.decode("latin-1")])
+        texts = [self.query_text] + ([] if self.media_type == "application/json" else [self.body.decode("latin-1")])
         pairs = [parse_qsl(text, keep_blank_values=True) for text in texts]
         return any(len(dict(each)) < len(each) for each in pairs)
 
@@ -68,57 +68,57 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Response:
     status: int = 200
     body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def said(value: object, status: int = 200, **headers: str) -> Answer:
+def json_response(value: object, status: int = 200, **headers: str) -> Response:
     named = {name.replace("_", "-"): text for name, text in headers.items()}
-    return Answer(status, json.dumps(value).encode(), {"Content-Type": "application/json", **named})
+    return Response(status, json.dumps(value).encode(), {"Content-Type": "application/json", **named})
 
 
-def changed(value: Mapping[str, Any], changes: Mapping[str, Any]) -> Json:
+def with_changes(value: Mapping[str, Any], changes: Mapping[str, Any]) -> Json:
     """None takes away."""
     return {name: each for name, each in {**value, **changes}.items() if each is not None or name not in changes}
 
 
-def page(html: str, status: int = 200) -> Answer:
+def html_response(html: str, status: int = 200) -> Response:
     headers = {"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": "default-src 'none'"}
-    return Answer(status, f"<!doctype html><meta charset=utf-8>{html}".encode(), headers)
+    return Response(status, f"<!doctype html><meta charset=utf-8>{html}".encode(), headers)
 
 
-def sent_to(url: str, parameters: Mapping[str, str | None]) -> Answer:
+def redirect(url: str, parameters: Mapping[str, str | None]) -> Response:
     """A redirect with parameters added, those without a value left out."""
     added = urlencode({name: text for name, text in parameters.items() if text is not None})
     joined = "&" if urlsplit(url).query else "?"
-    return Answer(HTTPStatus.FOUND, b"", {"Location": f"{url}{joined}{added}", "Cache-Control": "no-store"})
+    return Response(HTTPStatus.FOUND, b"", {"Location": f"{url}{joined}{added}", "Cache-Control": "no-store"})
 
 
-class Site(Protocol):
-    async def answer(self, request: Request) -> Answer | None:
+class RequestHandler(Protocol):
+    async def respond(self, request: Request) -> Response | None:
         """None: the connection is cut."""
         ...
 
     def close(self) -> None: ...
 
 
-def app_of(site: Site) -> Callable[[Any, Any, Any], Awaitable[None]]:
+def asgi_app(site: RequestHandler) -> Callable[[Any, Any, Any], Awaitable[None]]:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "lifespan":
-            await _live(site, receive, send)
+            await _handle_lifespan(site, receive, send)
             return
-        answer = await site.answer(await _request(scope, receive))
+        answer = await site.respond(await _request(scope, receive))
         if answer is None:
-            await _cut(scope, receive)
+            await _abort(scope, receive)
         else:
             await _send(answer, send)
 
     return app
 
 
-class Cuttable(LimitedHttpProtocol):
+class AbortableHttpProtocol(LimitedHttpProtocol):
     """Lets an app cut the connection instead of answering."""
 
     def on_message_begin(self) -> None:
@@ -126,7 +126,7 @@ class Cuttable(LimitedHttpProtocol):
         self.scope["extensions"] = {"cut": self.transport.abort}  # type: ignore[dict-item]
 
 
-async def _live(site: Site, receive: Any, send: Any) -> None:
+async def _handle_lifespan(site: RequestHandler, receive: Any, send: Any) -> None:
     await receive()
     await send({"type": "lifespan.startup.complete"})
     await receive()
@@ -144,13 +144,13 @@ async def _request(scope: Any, receive: Any) -> Request:
     return Request(scope["method"], scope["path"], scope["query_string"].decode("latin-1"), headers, body)
 
 
-async def _cut(scope: Any, receive: Any) -> None:
+async def _abort(scope: Any, receive: Any) -> None:
     scope["extensions"]["cut"]()
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
-async def _send(answer: Answer, send: Any) -> None:
+async def _send(answer: Response, send: Any) -> None:
     headers = [(name.lower().encode(), text.encode()) for name, text in answer.headers.items()]
     headers.append((b"content-length", b"%d" % len(answer.body)))
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})

@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from demo.oauth_provider.assertions import asserted
-from demo.oauth_provider.endpoints import AuthorizationServer, Endpoint, SentBack, seconds, word_of
-from demo.oauth_provider.http import Answer, Json, Request, changed, said
-from demo.oauth_provider.model import Asked, Client, Family, Given, Kind, Refusal
+from demo.oauth_provider.assertions import authenticate_by_assertion
+from demo.oauth_provider.endpoints import AuthorizationError, AuthorizationServer, Endpoint, error_code, expires_in
+from demo.oauth_provider.http import Json, Request, Response, json_response, with_changes
+from demo.oauth_provider.model import AuthorizationRequest, Client, Family, IssuedTokens, Kind, Refusal
 from demo.oauth_provider.tenant import Tenant
 
 GRANTS = ("authorization_code", "refresh_token", "client_credentials")
@@ -26,7 +26,7 @@ class McpAuthorizationServer(AuthorizationServer):
     def __init__(self, tenant: Tenant, is_for: Callable[[Tenant, str], bool]) -> None:
         """`is_for`: whether tokens of the tenant are trusted by the resource."""
         super().__init__(tenant)
-        self._is_for = is_for
+        self._trusts_tokens = is_for
         self._assertions: set[str] = set()
 
     def endpoints(self) -> Mapping[str, Endpoint]:
@@ -37,7 +37,7 @@ class McpAuthorizationServer(AuthorizationServer):
             "/revoke": Endpoint("revoke", ("POST",), self.revoke),
         }
 
-    def metadata(self, *, oidc: bool) -> Answer:
+    def metadata(self, *, oidc: bool) -> Response:
         mine, issuer = self.tenant.behaviour, self.tenant.issuer
         told: Json = {
             "issuer": issuer,
@@ -58,33 +58,35 @@ class McpAuthorizationServer(AuthorizationServer):
         if oidc:
             told |= {"jwks_uri": f"{issuer}/jwks", "subject_types_supported": ["public"]}
             told["id_token_signing_alg_values_supported"] = ["RS256"]
-        return said(changed(told, mine.metadata_changes))
+        return json_response(with_changes(told, mine.metadata_changes))
 
-    def asked(self, query: Mapping[str, str]) -> Asked:
+    def parse_request(self, query: Mapping[str, str]) -> AuthorizationRequest:
         client = self.client_of(query.get("client_id"), query.get("redirect_uri", ""))
         mine, scopes = self.tenant.behaviour, tuple(query.get("scope", "").split())
         resource, challenge = query.get("resource"), query.get("code_challenge")
-        asked = Asked(client, query["redirect_uri"], query.get("state"), scopes, resource, challenge)
+        asked = AuthorizationRequest(client, query["redirect_uri"], query.get("state"), scopes, resource, challenge)
         if query.get("response_type") != "code" or "authorization_code" not in client.grants:
-            raise SentBack(asked, "unauthorized_client" if query.get("response_type") == "code" else "invalid_request")
+            raise AuthorizationError(
+                asked, "unauthorized_client" if query.get("response_type") == "code" else "invalid_request"
+            )
         if mine.demands_pkce and (not challenge or query.get("code_challenge_method") != "S256"):
-            raise SentBack(asked, "invalid_request")
-        if not self._may_be_for(resource):
-            raise SentBack(asked, "invalid_target")
+            raise AuthorizationError(asked, "invalid_request")
+        if not self._allows_resource(resource):
+            raise AuthorizationError(asked, "invalid_target")
         if not set(scopes) <= {*mine.scopes_supported, "offline_access"}:
-            raise SentBack(asked, "invalid_scope")
+            raise AuthorizationError(asked, "invalid_scope")
         return asked
 
-    def callback(self, asked: Asked) -> Mapping[str, str | None]:
+    def callback_parameters(self, asked: AuthorizationRequest) -> Mapping[str, str | None]:
         iss = self.tenant.issuer if self.tenant.behaviour.promises_iss else None
         return {"state": asked.state, "iss": iss}
 
-    def identified(self, request: Request) -> Client:
-        if request.kind == "application/json":
+    def authenticate(self, request: Request) -> Client:
+        if request.media_type == "application/json":
             raise Refusal("bad request")
         fields = request.fields
         if "client_assertion" in fields:
-            return self._asserted(fields)
+            return self._authenticate_by_assertion(fields)
         client = self.tenant.clients.get((request.basic or (fields.get("client_id", ""), ""))[0])
         if client is None:
             raise Refusal("unknown client")
@@ -92,64 +94,64 @@ class McpAuthorizationServer(AuthorizationServer):
             raise Refusal("bad secret")
         if client.auth == ("none",) and request.basic is None and "client_secret" not in fields:
             return client
-        return self.proven(request, *client.auth)
+        return self.authenticate_by_secret(request, *client.auth)
 
-    def granted(self, client: Client, fields: Json) -> Given:
+    def issue(self, client: Client, fields: Json) -> IssuedTokens:
         kind, resource = str(fields.get("grant_type")), fields.get("resource")
         if kind in GRANTS and kind not in client.grants:
             raise Refusal("not for this client")
-        if not self._may_be_for(resource):
+        if not self._allows_resource(resource):
             raise Refusal("bad resource")
         if kind == "client_credentials":
-            return self._granted_to_client(client, fields, resource)
+            return self._issue_to_client(client, fields, resource)
         text = fields.get("code", "") if kind == "authorization_code" else fields.get("refresh_token", "")
         if self.tenant.behaviour.demands_resource and self.tenant.grants.resource_of(text) not in (None, resource):
             raise Refusal("bad resource")
         if kind == "authorization_code" and "code_verifier" in fields and not self.tenant.grants.has_challenge(text):
             raise Refusal("bad verifier")
-        return super().granted(client, fields)
+        return super().issue(client, fields)
 
-    def told(self, given: Given) -> Json:
+    def token_body(self, given: IssuedTokens) -> Json:
         refresh = {"refresh_token": given.refresh.text} if given.refresh else {}
         scope = {"scope": " ".join(given.family.scopes)} if given.family.scopes else {}
-        life = seconds(self.tenant.behaviour.expires_in)
+        life = expires_in(self.tenant.behaviour.expires_in)
         return {"access_token": given.access.text, "token_type": "Bearer", **life, **scope, **refresh}
 
-    def refused(self, refusal: Refusal) -> Answer:
-        word = word_of(refusal.reason)
+    def error_response(self, refusal: Refusal) -> Response:
+        word = error_code(refusal.reason)
         body = {"error": word, "error_description": f"{refusal.reason}."}
         if word == "invalid_client":
-            return said(body, 401, WWW_Authenticate="Basic")
-        return said(body, 400, Cache_Control="no-store")
+            return json_response(body, 401, WWW_Authenticate="Basic")
+        return json_response(body, 400, Cache_Control="no-store")
 
-    def register(self, request: Request) -> Answer:
+    def register(self, request: Request) -> Response:
         if not self.tenant.behaviour.registers:
-            return said({"error": "access_denied"}, 403)
+            return json_response({"error": "access_denied"}, 403)
         asked, method = request.fields, request.fields.get("token_endpoint_auth_method", "client_secret_basic")
         uris, grants = asked.get("redirect_uris"), asked.get("grant_types", ["authorization_code"])
         if not isinstance(uris, list) or not uris or not all(_is_a_url(each) for each in uris):
-            return said({"error": "invalid_redirect_uri"}, 400)
+            return json_response({"error": "invalid_redirect_uri"}, 400)
         if method not in self.tenant.behaviour.auth_methods or not set(grants) <= set(GRANTS):
-            return said({"error": "invalid_client_metadata"}, 400)
+            return json_response({"error": "invalid_client_metadata"}, 400)
         if asked.get("application_type") not in ("web", "native"):
-            return said({"error": "invalid_client_metadata", "error_description": "application_type"}, 400)
-        return self._registered(asked, method, tuple(uris), tuple(grants))
+            return json_response({"error": "invalid_client_metadata", "error_description": "application_type"}, 400)
+        return self._add_registered_client(asked, method, tuple(uris), tuple(grants))
 
-    def revoke(self, request: Request) -> Answer:
+    def revoke(self, request: Request) -> Response:
         """RFC 7009: a refresh token takes its grant along, an access token goes alone; of others nothing is told."""
         try:
-            client = self.identified(request)
+            client = self.authenticate(request)
         except Refusal as refusal:
-            return self.refused(refusal)
+            return self.error_response(refusal)
         token = self.tenant.grants.token(request.fields.get("token", ""))
         if token and token.family.client == client.id:
             self.tenant.grants.revoke(token, with_family=token.kind == "refresh")
-        return Answer(200)
+        return Response(200)
 
     def mint(self, kind: Kind, family: Family) -> str:  # noqa: ARG002  others look at it
         return f"{self.tenant.name}-{kind}-{secrets.token_urlsafe(32)}"
 
-    def document_of(self, request: Request) -> str | None:
+    def document_to_fetch(self, request: Request) -> str | None:
         """Where a document has to be read before this request can be answered."""
         client_id = request.query.get("client_id", "") if request.path.endswith("/authorize") else ""
         is_known = client_id in self.tenant.clients or not self.tenant.behaviour.takes_documents
@@ -157,7 +159,7 @@ class McpAuthorizationServer(AuthorizationServer):
             return None
         return client_id
 
-    def fetched(self, client_id: str) -> Client | None:
+    def fetch_document(self, client_id: str) -> Client | None:
         """Blocks. The document may be asked for somewhere else than its name says, as behind a proxy."""
         elsewhere, parts = self.tenant.behaviour.documents_from, urlsplit(client_id)
         url = f"{elsewhere}{parts.path}" if elsewhere else client_id
@@ -168,27 +170,29 @@ class McpAuthorizationServer(AuthorizationServer):
                 document = json.loads(answer.read(MAX_DOCUMENT_BYTES + 1))
         except (OSError, ValueError):
             return None
-        return _described(client_id, document)
+        return _client_from_document(client_id, document)
 
-    def _asserted(self, fields: Json) -> Client:
+    def _authenticate_by_assertion(self, fields: Json) -> Client:
         audiences = {self.tenant.issuer, f"{self.tenant.issuer}/", f"{self.tenant.issuer}/token"}
-        return asserted(fields, self.tenant.clients, audiences, self._assertions)
+        return authenticate_by_assertion(fields, self.tenant.clients, audiences, self._assertions)
 
-    def _may_be_for(self, resource: str | None) -> bool:
+    def _allows_resource(self, resource: str | None) -> bool:
         if resource is None:
             return not self.tenant.behaviour.demands_resource
-        return resource in self.tenant.behaviour.also_for or self._is_for(self.tenant, resource)
+        return resource in self.tenant.behaviour.also_for or self._trusts_tokens(self.tenant, resource)
 
-    def _granted_to_client(self, client: Client, fields: Json, resource: str | None) -> Given:
+    def _issue_to_client(self, client: Client, fields: Json, resource: str | None) -> IssuedTokens:
         scopes = tuple(str(fields.get("scope", "")).split())
         if client.auth == ("none",):
             raise Refusal("not for this client")
         if not set(scopes) <= set(self.tenant.behaviour.scopes_supported):
             raise Refusal("bad scope")
         grants = self.tenant.behaviour.grants
-        return self.tenant.grants.for_client(client, scopes if grants is None else grants, resource)
+        return self.tenant.grants.issue_to_client(client, scopes if grants is None else grants, resource)
 
-    def _registered(self, asked: Json, method: str, uris: tuple[str, ...], grants: tuple[str, ...]) -> Answer:
+    def _add_registered_client(
+        self, asked: Json, method: str, uris: tuple[str, ...], grants: tuple[str, ...]
+    ) -> Response:
         secret = secrets.token_urlsafe(24) if method.startswith("client_secret") else None
         life = self.tenant.behaviour.secret_life
         ends = None if life is None or not secret else time.time() + life
@@ -199,10 +203,10 @@ class McpAuthorizationServer(AuthorizationServer):
         told = {**asked, "client_id": client.id, "client_id_issued_at": int(time.time())}
         told |= {"redirect_uris": list(uris), "grant_types": list(grants), "token_endpoint_auth_method": method}
         secret_told = {"client_secret": secret, "client_secret_expires_at": int(ends or 0)} if secret else {}
-        return said({**told, **secret_told}, 201, Cache_Control="no-store")
+        return json_response({**told, **secret_told}, 201, Cache_Control="no-store")
 
 
-def _described(client_id: str, document: Any) -> Client | None:
+def _client_from_document(client_id: str, document: Any) -> Client | None:
     """None where the document is not about this client."""
     match document:
         case {"client_id": str(named), "redirect_uris": [*uris]} if named == client_id and uris:

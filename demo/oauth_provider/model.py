@@ -72,11 +72,11 @@ class Client:
     name: str = ""
     secret_expires_at: float | None = None
 
-    def takes(self, redirect_uri: str) -> bool:
-        return any(_fits(each, redirect_uri) for each in self.redirect_uris)
+    def allows_redirect(self, redirect_uri: str) -> bool:
+        return any(_matches(each, redirect_uri) for each in self.redirect_uris)
 
 
-def _fits(pattern: str, uri: str) -> bool:
+def _matches(pattern: str, uri: str) -> bool:
     if not pattern.startswith("*"):
         return uri == pattern
     scheme, _, rest = uri.partition("://")
@@ -84,7 +84,7 @@ def _fits(pattern: str, uri: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AuthorizationRequest:
     """What somebody is asked to consent to."""
 
     client: Client
@@ -127,7 +127,7 @@ class Token:
 
 @dataclass
 class Code:
-    asked: Asked
+    asked: AuthorizationRequest
     person: str
     workspace: str
     scopes: tuple[str, ...]
@@ -137,7 +137,7 @@ class Code:
 
 
 @dataclass(frozen=True)
-class Given:
+class IssuedTokens:
     family: Family
     access: Token
     refresh: Token | None

@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from demo.mcp_servers import ModernServer, Reply, Seen, SessionServer, error, result
-from demo.oauth_provider.http import Answer, Json, Request, changed, said
+from demo.mcp_servers import McpRequest, McpResponse, ModernServer, SessionServer, error, result
+from demo.oauth_provider.http import Json, Request, Response, json_response, with_changes
 from demo.oauth_provider.model import Token
 from demo.oauth_provider.tenant import Tenant
 
@@ -22,71 +22,73 @@ TOOLS = [
     {"name": "admin", "description": "Needs the scope admin.", "inputSchema": NO_ARGUMENTS},
 ]
 NAMES = {tool["name"] for tool in TOOLS}
-NEEDS = {"admin": "admin"}
+REQUIRED_SCOPES = {"admin": "admin"}
 """By the name of a tool, the scope that a token has to have for it."""
 
 
-class ProtectedServer:
+class ProtectedMcpServer:
     """`good` tells of a token whether it is for this server."""
 
     def __init__(self, tenant: Tenant, good: Callable[[Tenant, str | None], Token | None]) -> None:
-        self._tenant, self._good = tenant, good
+        self._tenant, self._valid_token = tenant, good
         self._modern, self._streamable = ModernServer(TOOLS), SessionServer()
         self._streamable.tools = TOOLS
 
-    def resource_metadata(self) -> Answer:
+    def resource_metadata(self) -> Response:
         told = {
             "resource": self._tenant.mcp_url,
             "authorization_servers": list(self._tenant.authorization_servers),
             "scopes_supported": list(self._tenant.behaviour.scopes_supported),
             "bearer_methods_supported": ["header"],
         }
-        return said(changed(told, self._tenant.behaviour.prm_changes))
+        return json_response(with_changes(told, self._tenant.behaviour.prm_changes))
 
-    def answer(self, request: Request) -> Answer:
-        token = self._good(self._tenant, request.bearer)
+    def respond(self, request: Request) -> Response:
+        token = self._valid_token(self._tenant, request.bearer)
         if token is None:
             return self._unauthorized(request.bearer)
         try:
             message = json.loads(request.body or b"{}")
         except ValueError:
-            return said({"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}}, 400)
-        needed = NEEDS.get(_called(message))
+            return json_response(
+                {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}}, 400
+            )
+        needed = REQUIRED_SCOPES.get(_tool_name(message))
         if needed and needed not in token.family.scopes:
             return self._forbidden(needed)
-        seen = Seen(request.method, request.path, request.headers, message)
-        return _sent(self._reply(seen, token))
+        seen = McpRequest(request.method, request.path, request.headers, message)
+        return _to_response(self._reply(seen, token))
 
-    def _reply(self, seen: Seen, token: Token) -> Reply:
+    def _reply(self, seen: McpRequest, token: Token) -> McpResponse:
         is_session = seen.method == "initialize" or "mcp-session-id" in seen.headers
         era = self._tenant.behaviour.era
         server = self._streamable if era == "streamable" or (era == "both" and is_session) else self._modern
-        reply = server.reply(seen)
-        if seen.method == "tools/call" and _called(seen.message) not in NAMES:
+        reply = server.respond(seen)
+        if seen.method == "tools/call" and _tool_name(seen.message) not in NAMES:
             return error(seen, -32602, "Unknown tool")
         if seen.method == "tools/call" and reply.status == 200 and b'"result"' in bytes(reply.body):  # type: ignore[arg-type]
-            return result(seen, {"content": [{"type": "text", "text": self._said(seen, token)}]})
+            return result(seen, {"content": [{"type": "text", "text": self._tool_text(seen, token)}]})
         return reply
 
-    def _said(self, seen: Seen, token: Token) -> str:
-        if _called(seen.message) == "echo":
+    def _tool_text(self, seen: McpRequest, token: Token) -> str:
+        if _tool_name(seen.message) == "echo":
             return str(seen.message["params"].get("arguments", {}).get("text"))
         family = token.family
         who = {"tenant": self._tenant.name, "client": family.client, "person": family.person}
         return json.dumps({**who, "scopes": list(family.scopes), "family": family.id, "generation": token.generation})
 
-    def _unauthorized(self, token: str | None) -> Answer:
+    def _unauthorized(self, token: str | None) -> Response:
         scopes = " ".join(self._tenant.behaviour.challenge_scopes)
-        return self._challenged(401, "invalid_token" if token else "", scopes)
+        return self._challenge(401, "invalid_token" if token else "", scopes)
 
-    def _forbidden(self, scope: str) -> Answer:
-        return self._challenged(403, "insufficient_scope", scope)
+    def _forbidden(self, scope: str) -> Response:
+        return self._challenge(403, "insufficient_scope", scope)
 
-    def _challenged(self, status: int, problem: str, scope: str) -> Answer:
+    def _challenge(self, status: int, problem: str, scope: str) -> Response:
         where = self.metadata_url if "challenge" in self._tenant.behaviour.prm_at else ""
         parts = {"error": problem, "scope": scope, "resource_metadata": where}
         text = ", ".join(f'{name}="{value}"' for name, value in parts.items() if value)
-        return said({"error": problem or "unauthorized"}, status, WWW_Authenticate=f"Bearer {text}".strip())
+        return json_response({"error": problem or "unauthorized"}, status, WWW_Authenticate=f"Bearer {text}".strip())
 
     @property
     def metadata_url(self) -> str:
@@ -96,7 +98,7 @@ class ProtectedServer:
         return f"{tenant.origin}/prm/{tenant.name}"
 
 
-def _called(message: Any) -> str:
+def _tool_name(message: Any) -> str:
     match message:
         case {"method": "tools/call", "params": {"name": str(name)}}:
             return name
@@ -104,6 +106,6 @@ def _called(message: Any) -> str:
             return ""
 
 
-def _sent(reply: Reply) -> Answer:
+def _to_response(reply: McpResponse) -> Response:
     assert isinstance(reply.body, bytes)
-    return Answer(reply.status, reply.body, {"Content-Type": reply.kind, **reply.headers})
+    return Response(reply.status, reply.body, {"Content-Type": reply.media_type, **reply.headers})

@@ -18,74 +18,88 @@ from dataclasses import dataclass, replace
 
 import uvicorn
 
-from demo.oauth_provider.admin import NOT_THERE, Admin
+from demo.oauth_provider.admin import NOT_FOUND, Admin
 from demo.oauth_provider.endpoints import AuthorizationServer, Endpoint
 from demo.oauth_provider.faults import Fault
-from demo.oauth_provider.http import Answer, Cuttable, Request, app_of, said
+from demo.oauth_provider.http import AbortableHttpProtocol, Request, Response, asgi_app, json_response
 from demo.oauth_provider.mcp import McpAuthorizationServer
 from demo.oauth_provider.model import Behaviour, Client, Token
-from demo.oauth_provider.protected_resource import ProtectedServer
-from demo.oauth_provider.tenant import Seen, Tenant
-from demo.oauth_provider.vendors.base import Service
-from demo.oauth_provider.vendors.hubspot import HubSpot
-from demo.oauth_provider.vendors.linear import Linear
-from demo.oauth_provider.vendors.notion import Notion
-from demo.oauth_provider.vendors.slack import Slack
-from demo.services.registry import World, world_of
+from demo.oauth_provider.protected_resource import ProtectedMcpServer
+from demo.oauth_provider.tenant import RecordedRequest, Tenant
+from demo.oauth_provider.vendors.base import VendorAuthorizationServer
+from demo.oauth_provider.vendors.hubspot import HubSpotAuthorizationServer
+from demo.oauth_provider.vendors.linear import LinearAuthorizationServer
+from demo.oauth_provider.vendors.notion import NotionAuthorizationServer
+from demo.oauth_provider.vendors.slack import SlackAuthorizationServer
+from demo.services.registry import FakeService, fake_service
 from demo.serving import listening
 
-__all__ = ["Behaviour", "Client", "Fault", "Seen", "Server", "Tenant", "authorization_server"]
+__all__ = ["Behaviour", "Client", "Fault", "OAuthProvider", "RecordedRequest", "Tenant", "oauth_provider"]
 
-SERVICES: Mapping[str, type[Service]] = {each.name: each for each in (Notion, Linear, HubSpot, Slack)}
+SERVICES: Mapping[str, type[VendorAuthorizationServer]] = {
+    each.name: each
+    for each in (
+        NotionAuthorizationServer,
+        LinearAuthorizationServer,
+        HubSpotAuthorizationServer,
+        SlackAuthorizationServer,
+    )
+}
 DEMO = "An MCP server to connect (authType oauth, serviceType external)"
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 WELL_KNOWN = re.compile(r"/\.well-known/(oauth-authorization-server|openid-configuration)(?:/mcp-as/([^/]+))?")
 APPENDED = re.compile(r"/mcp-as/([^/]+)/\.well-known/openid-configuration")
 RESOURCE_METADATA = re.compile(r"(?:/\.well-known/oauth-protected-resource/mcp|(/prm))/([^/]+)")
-ANY = ("GET", "POST", "DELETE")
-EVERY = ("GET", "POST", "PUT", "PATCH", "DELETE")
-WITHOUT_OAUTH = ("posthog",)
+MCP_METHODS = ("GET", "POST", "DELETE")
+API_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+SERVICES_WITHOUT_OAUTH = ("posthog",)
 
 
 @dataclass(frozen=True)
-class Found:
+class Route:
     tenant: Tenant
     endpoint: Endpoint
 
 
-class Server:
+class OAuthProvider:
     def __init__(self, consent: str = "at once") -> None:
         self.origin = ""
         """Where it is served, once it is."""
-        self.seen: list[Seen] = []
+        self.recorded_requests: list[RecordedRequest] = []
         self._consent = consent
         self._lock = threading.RLock()
         self._tenants: dict[str, Tenant] = {}
-        self._speakers: dict[str, AuthorizationServer] = {}
-        self._resources: dict[str, ProtectedServer] = {}
-        self._worlds: dict[str, World | None] = {}
-        self._admin = Admin(self.tenant, self.seen, self.forget_seen)
+        self._authorization_servers: dict[str, AuthorizationServer] = {}
+        self._mcp_servers: dict[str, ProtectedMcpServer] = {}
+        self._fakes: dict[str, FakeService | None] = {}
+        self._admin = Admin(self.tenant, self.recorded_requests, self.clear_recorded_requests)
 
-    def begin(self, origin: str) -> None:
+    def start(self, origin: str) -> None:
         self.origin = origin
         for name in SERVICES:
             self.tenant(name)
 
     def close(self) -> None:
         for tenant in self._tenants.values():
-            tenant.release()
+            tenant.release_held()
 
     def reset(self) -> None:
         """As if it had just been started: faster than to start another. Tenants that were got before are no more."""
         with self._lock:
             self.close()
-            for each in (self._tenants, self._speakers, self._resources, self._worlds, self.seen):
+            for each in (
+                self._tenants,
+                self._authorization_servers,
+                self._mcp_servers,
+                self._fakes,
+                self.recorded_requests,
+            ):
                 each.clear()
-            self.begin(self.origin)
+            self.start(self.origin)
 
-    def forget_seen(self) -> None:
+    def clear_recorded_requests(self) -> None:
         with self._lock:
-            for each in (self.seen, *(tenant.seen for tenant in self._tenants.values())):
+            for each in (self.recorded_requests, *(tenant.recorded_requests for tenant in self._tenants.values())):
                 each.clear()
 
     def url(self, path: str) -> str:
@@ -95,7 +109,7 @@ class Server:
         with self._lock:
             if name not in self._tenants:
                 assert NAME.fullmatch(name), name
-                self._make(name)
+                self._create_tenant(name)
             return self._tenants[name]
 
     def environment(self, *names: str) -> dict[str, str]:
@@ -113,154 +127,162 @@ class Server:
             }
             found |= {f"{name.upper()}_{key}": value for key, value in values.items()}
         if not names:
-            found |= {f"{name.upper()}_API_BASE_URL": self.url(f"/{name}") for name in WITHOUT_OAUTH}
+            found |= {f"{name.upper()}_API_BASE_URL": self.url(f"/{name}") for name in SERVICES_WITHOUT_OAUTH}
         return found
 
-    async def answer(self, request: Request) -> Answer | None:
+    async def respond(self, request: Request) -> Response | None:
         if request.path.startswith("/admin/"):
             with self._lock:
-                return self._admin.answer(request)
-        found = self._found(request.path)
+                return self._admin.respond(request)
+        found = self._route(request.path)
         if found is None:
-            self.seen.append(Seen("", "", request.method, request.path, request.query, request.headers, {}, ""))
-            return NOT_THERE
-        seen = found.tenant.noted(found.endpoint.name, request)
-        self.seen.append(seen)
-        answer = await self._answered(found, request)
+            self.recorded_requests.append(
+                RecordedRequest("", "", request.method, request.path, request.query, request.headers, {}, "")
+            )
+            return NOT_FOUND
+        seen = found.tenant.record(found.endpoint.name, request)
+        self.recorded_requests.append(seen)
+        answer = await self._respond_with_faults(found, request)
         seen.status = answer.status if answer else None
         return answer
 
-    async def _answered(self, found: Found, request: Request) -> Answer | None:
+    async def _respond_with_faults(self, found: Route, request: Request) -> Response | None:
         tenant, endpoint = found.tenant, found.endpoint
         fault = tenant.next_fault(endpoint.name)
         if fault is None or fault.after:
-            answer = await self._worked(found, request)
+            answer = await self._handle(found, request)
         if fault is None:
             return answer
         if not fault.delays:
-            return fault.answer(self._speakers[tenant.name].busy)
-        await tenant.wait(endpoint.name, fault)
-        return answer if fault.after else await self._worked(found, request)
+            return fault.response(self._authorization_servers[tenant.name].rate_limited)
+        await tenant.delay(endpoint.name, fault)
+        return answer if fault.after else await self._handle(found, request)
 
-    async def _worked(self, found: Found, request: Request) -> Answer:
+    async def _handle(self, found: Route, request: Request) -> Response:
         if request.method not in found.endpoint.methods:
-            return said({"error": "method_not_allowed"}, 405, Allow=", ".join(found.endpoint.methods))
-        await self._meet(found.tenant, request)
+            return json_response({"error": "method_not_allowed"}, 405, Allow=", ".join(found.endpoint.methods))
+        await self._load_client_document(found.tenant, request)
         with self._lock:
-            return found.endpoint.answer(request)
+            return found.endpoint.handle(request)
 
-    async def _meet(self, tenant: Tenant, request: Request) -> None:
+    async def _load_client_document(self, tenant: Tenant, request: Request) -> None:
         """A client that has a document about itself, if this is its first time here."""
-        speaker = self._speakers[tenant.name]
-        if isinstance(speaker, McpAuthorizationServer) and (url := speaker.document_of(request)):
-            client = await asyncio.to_thread(speaker.fetched, url)
+        speaker = self._authorization_servers[tenant.name]
+        if isinstance(speaker, McpAuthorizationServer) and (url := speaker.document_to_fetch(request)):
+            client = await asyncio.to_thread(speaker.fetch_document, url)
             if client:
                 tenant.clients[url] = client
 
-    def _found(self, path: str) -> Found | None:
+    def _route(self, path: str) -> Route | None:
         first, _, rest = path[1:].partition("/")
         if first in SERVICES:
-            return self._spoken(first, f"/{rest}") or self._of_world(first, f"/{rest}")
-        if first in WITHOUT_OAUTH:
-            return self._of_world(first, f"/{rest}")
+            return self._authorization_route(first, f"/{rest}") or self._api_route(first, f"/{rest}")
+        if first in SERVICES_WITHOUT_OAUTH:
+            return self._api_route(first, f"/{rest}")
         if first in ("mcp", "mcp-as"):
             name, _, rest = rest.partition("/")
             if first == "mcp" and not rest:
-                return self._resource(name)
-            return self._metadata(path) or self._spoken(name, f"/{rest}")
-        return self._metadata(path) or self._described(path) or self._spoken(self._at_root(), path)
+                return self._mcp_route(name)
+            return self._metadata_route(path) or self._authorization_route(name, f"/{rest}")
+        return (
+            self._metadata_route(path)
+            or self._resource_metadata_route(path)
+            or self._authorization_route(self._tenant_at_root(), path)
+        )
 
-    def _spoken(self, name: str, path: str) -> Found | None:
-        speaker = self._speakers.get(name)
+    def _authorization_route(self, name: str, path: str) -> Route | None:
+        speaker = self._authorization_servers.get(name)
         endpoint = speaker.endpoints().get(path) if speaker else None
-        return Found(self._tenants[name], endpoint) if endpoint else None
+        return Route(self._tenants[name], endpoint) if endpoint else None
 
-    def _of_world(self, name: str, path: str) -> Found | None:
+    def _api_route(self, name: str, path: str) -> Route | None:
         tenant = self.tenant(name)
-        world = self.world(name)
+        world = self.fake(name)
         if world is None:
             return None
-        return Found(tenant, Endpoint("api", EVERY, lambda request: world.answer(replace(request, path=path))))
+        return Route(tenant, Endpoint("api", API_METHODS, lambda request: world.respond(replace(request, path=path))))
 
-    def world(self, name: str) -> World | None:
+    def fake(self, name: str) -> FakeService | None:
         """The vendor's API with its data; the same until the server is reset."""
-        if name not in self._worlds:
-            self._worlds[name] = world_of(name, self.tenant(name))
-        return self._worlds[name]
+        if name not in self._fakes:
+            self._fakes[name] = fake_service(name, self.tenant(name))
+        return self._fakes[name]
 
-    def _resource(self, name: str) -> Found | None:
-        if name not in self._resources:
+    def _mcp_route(self, name: str) -> Route | None:
+        if name not in self._mcp_servers:
             return None
-        return Found(self._tenants[name], Endpoint("mcp", ANY, self._resources[name].answer))
+        return Route(self._tenants[name], Endpoint("mcp", MCP_METHODS, self._mcp_servers[name].respond))
 
-    def _metadata(self, path: str) -> Found | None:
+    def _metadata_route(self, path: str) -> Route | None:
         """Also where it is not: then it was looked for in vain."""
         appended, inserted = APPENDED.fullmatch(path), WELL_KNOWN.fullmatch(path)
         if appended:
-            return self._document(appended[1], "oidc appended", oidc=True)
+            return self._server_metadata_route(appended[1], "oidc appended", oidc=True)
         if inserted:
             oidc = inserted[1] == "openid-configuration"
-            return self._document(inserted[2] or self._at_root(), "oidc" if oidc else "oauth", oidc=oidc)
+            return self._server_metadata_route(
+                inserted[2] or self._tenant_at_root(), "oidc" if oidc else "oauth", oidc=oidc
+            )
         return None
 
-    def _document(self, name: str, place: str, *, oidc: bool) -> Found | None:
-        speaker = self._speakers.get(name)
+    def _server_metadata_route(self, name: str, place: str, *, oidc: bool) -> Route | None:
+        speaker = self._authorization_servers.get(name)
         if not isinstance(speaker, McpAuthorizationServer):
             return None
         is_there = place in speaker.tenant.behaviour.metadata_at
-        answer = speaker.metadata(oidc=oidc) if is_there else NOT_THERE
-        return Found(speaker.tenant, Endpoint("metadata", ("GET",), lambda _: answer))
+        answer = speaker.metadata(oidc=oidc) if is_there else NOT_FOUND
+        return Route(speaker.tenant, Endpoint("metadata", ("GET",), lambda _: answer))
 
-    def _described(self, path: str) -> Found | None:
+    def _resource_metadata_route(self, path: str) -> Route | None:
         if path == "/.well-known/oauth-protected-resource":
-            at_root = (name for name in self._resources if "root" in self._tenants[name].behaviour.prm_at)
-            return self._description(next(at_root, ""), "root")
+            at_root = (name for name in self._mcp_servers if "root" in self._tenants[name].behaviour.prm_at)
+            return self._resource_document_route(next(at_root, ""), "root")
         asked = RESOURCE_METADATA.fullmatch(path)
-        return self._description(asked[2], "challenge" if asked[1] else "path") if asked else None
+        return self._resource_document_route(asked[2], "challenge" if asked[1] else "path") if asked else None
 
-    def _description(self, name: str, place: str) -> Found | None:
-        if name not in self._resources:
+    def _resource_document_route(self, name: str, place: str) -> Route | None:
+        if name not in self._mcp_servers:
             return None
         is_there = place in self._tenants[name].behaviour.prm_at
-        answer = self._resources[name].resource_metadata() if is_there else NOT_THERE
-        return Found(self._tenants[name], Endpoint("prm", ("GET",), lambda _: answer))
+        answer = self._mcp_servers[name].resource_metadata() if is_there else NOT_FOUND
+        return Route(self._tenants[name], Endpoint("prm", ("GET",), lambda _: answer))
 
-    def _at_root(self) -> str:
+    def _tenant_at_root(self) -> str:
         return next((name for name, each in self._tenants.items() if each.behaviour.at_root), "")
 
-    def _make(self, name: str) -> None:
+    def _create_tenant(self, name: str) -> None:
         if service := SERVICES.get(name):
             callback = f"*/api/mcp/oauth/{name}/callback"
             both = ("client_secret_basic", "client_secret_post")
             client = Client(f"{name}-client", f"canary-{name}-secret", both, (callback,), name="Plugboard")
             tenant = Tenant(name, self.origin, self._lock, client)
-            tenant.behave(**service.behaviour)
-            self._speakers[name] = service(tenant)
+            tenant.configure(**service.behaviour)
+            self._authorization_servers[name] = service(tenant)
         else:
             tenant = Tenant(name, self.origin, self._lock)
-            self._speakers[name] = McpAuthorizationServer(tenant, self._trusts)
-            self._resources[name] = ProtectedServer(tenant, self._good)
-        tenant.behave(consent=self._consent)
+            self._authorization_servers[name] = McpAuthorizationServer(tenant, self._is_trusted)
+            self._mcp_servers[name] = ProtectedMcpServer(tenant, self._valid_token)
+        tenant.configure(consent=self._consent)
         self._tenants[name] = tenant
 
-    def _trusts(self, tenant: Tenant, resource: str) -> bool:
+    def _is_trusted(self, tenant: Tenant, resource: str) -> bool:
         """Whether the MCP server at `resource` takes the tokens of a tenant's authorization server."""
-        named = [self._tenants[name] for name in self._resources]
+        named = [self._tenants[name] for name in self._mcp_servers]
         return any(each.mcp_url == resource and tenant.issuer in each.authorization_servers for each in named)
 
-    def _good(self, resource: Tenant, text: str | None) -> Token | None:
+    def _valid_token(self, resource: Tenant, text: str | None) -> Token | None:
         """No token is taken that was made for another server."""
         trusted = [each for each in self._tenants.values() if each.issuer in resource.authorization_servers]
-        tokens = [token for each in trusted if (token := each.grants.good(text))]
+        tokens = [token for each in trusted if (token := each.grants.valid_token(text))]
         allowed = (resource.mcp_url,) if resource.behaviour.demands_resource else (resource.mcp_url, None)
         return next((token for token in tokens if token.family.resource in allowed), None)
 
 
 @contextmanager
-def authorization_server() -> Iterator[Server]:
-    server = Server()
-    with listening(app_of(server), Cuttable) as origin:
-        server.begin(origin)
+def oauth_provider() -> Iterator[OAuthProvider]:
+    server = OAuthProvider()
+    with listening(asgi_app(server), AbortableHttpProtocol) as origin:
+        server.start(origin)
         try:
             yield server
         finally:
@@ -272,19 +294,19 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8402)
     parser.add_argument("--consent", choices=("page", "at once", "deny"), default="page")
     chosen = parser.parse_args()
-    server = Server(chosen.consent)
-    server.begin(f"http://127.0.0.1:{chosen.port}")
-    _say(server)
+    server = OAuthProvider(chosen.consent)
+    server.start(f"http://127.0.0.1:{chosen.port}")
+    _print_instructions(server)
     uvicorn.run(
-        app_of(server),
+        asgi_app(server),
         port=chosen.port,
-        http=Cuttable,
+        http=AbortableHttpProtocol,
         log_level="warning",
         timeout_graceful_shutdown=2,  # what is held then is given up, or nobody could stop it
     )
 
 
-def _say(server: Server) -> None:
+def _print_instructions(server: OAuthProvider) -> None:
     exports = [f"export {name}={value}" for name, value in server.environment().items()]
     server.tenant("demo").add_client("demo-machine", secret="demo-secret", grants=("client_credentials",))
     lines = [

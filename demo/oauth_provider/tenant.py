@@ -17,7 +17,7 @@ PATIENCE_SECONDS = 20.0
 
 
 @dataclass
-class Seen:
+class RecordedRequest:
     """A request, as it arrived, and what it was answered: None as long as it is not, or for good if it was cut off."""
 
     tenant: str
@@ -36,7 +36,7 @@ class Tenant:
         self.name, self.origin = name, origin
         self.grants = Grants()
         self.clients: dict[str, Client] = {client.id: client} if client else {}
-        self.seen: list[Seen] = []
+        self.recorded_requests: list[RecordedRequest] = []
         self._own_client = client.id if client else ""
         self._lock, self._gate = lock, Gate()
         self._faults: dict[str, list[tuple[Fault, int | None]]] = {}
@@ -58,7 +58,7 @@ class Tenant:
     def behaviour(self) -> Behaviour:
         return self.grants.behaviour
 
-    def behave(self, **changes: Any) -> None:
+    def configure(self, **changes: Any) -> None:
         tuples: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in changes.items()
         }
@@ -92,21 +92,21 @@ class Tenant:
             self.clients[id] = client
         return client
 
-    def fault(self, endpoint: str, fault: Fault, times: int | None = 1) -> None:
+    def inject_fault(self, endpoint: str, fault: Fault, times: int | None = 1) -> None:
         """Faults of an endpoint happen one after the other."""
         with self._lock:
             self._faults.setdefault(endpoint, []).append((fault, times))
 
-    def heal(self) -> None:
+    def clear_faults(self) -> None:
         with self._lock:
             self._faults.clear()
 
-    def expire(self, refresh: bool = False) -> None:
+    def expire_tokens(self, refresh: bool = False) -> None:
         with self._lock:
             for kind in ("access", "refresh") if refresh else ("access",):
                 self.grants.expire(kind)
 
-    def forget_grants(self) -> None:
+    def revoke_grants(self) -> None:
         with self._lock:
             for family in self.families:
                 family.is_revoked = True
@@ -120,28 +120,28 @@ class Tenant:
         return self.grants.families
 
     @property
-    def requests(self) -> Counter[str]:
+    def request_counts(self) -> Counter[str]:
         with self._lock:
-            return Counter(each.endpoint for each in self.seen)
+            return Counter(each.endpoint for each in self.recorded_requests)
 
-    def asked(self, endpoint: str) -> list[Seen]:
+    def requests_to(self, endpoint: str) -> list[RecordedRequest]:
         with self._lock:
-            return [each for each in self.seen if each.endpoint == endpoint]
+            return [each for each in self.recorded_requests if each.endpoint == endpoint]
 
-    def live(self, kind: Kind) -> list[str]:
+    def live_tokens(self, kind: Kind) -> list[str]:
         with self._lock:
-            return self.grants.live(kind)
+            return self.grants.live_tokens(kind)
 
-    def held(self, endpoint: str) -> int:
-        return self._gate.held(endpoint)
+    def held_count(self, endpoint: str) -> int:
+        return self._gate.held_count(endpoint)
 
-    def until_held(self, endpoint: str, n: int = 1) -> None:
-        self._gate.until_held(endpoint, n, PATIENCE_SECONDS)
+    def wait_until_held(self, endpoint: str, n: int = 1) -> None:
+        self._gate.wait_until_held(endpoint, n, PATIENCE_SECONDS)
 
-    def release(self) -> None:
+    def release_held(self) -> None:
         self._gate.release()
 
-    async def wait(self, endpoint: str, fault: Fault) -> None:
+    async def delay(self, endpoint: str, fault: Fault) -> None:
         await self._gate.wait(endpoint, fault.seconds if fault.kind == "slow" else None)
 
     def next_fault(self, endpoint: str) -> Fault | None:
@@ -154,24 +154,24 @@ class Tenant:
                 waiting.insert(0, (fault, None if times is None else times - 1))
             return fault
 
-    def noted(self, endpoint: str, request: Request) -> Seen:
+    def record(self, endpoint: str, request: Request) -> RecordedRequest:
         body = request.body.decode("utf-8", "replace")
-        seen = Seen(
+        seen = RecordedRequest(
             *(self.name, endpoint, request.method, request.path),
             *(request.query, request.headers, request.fields, body),
         )
         with self._lock:
-            self.seen.append(seen)
+            self.recorded_requests.append(seen)
         return seen
 
-    def told(self) -> Json:
+    def state(self) -> Json:
         with self._lock:
             return {
                 "behaviour": asdict(self.behaviour),
                 "counts": dict(self.counts),
-                "requests": dict(self.requests),
+                "requests": dict(self.request_counts),
                 "families": [asdict(each) for each in self.families],
-                "live": {"access": self.live("access"), "refresh": self.live("refresh")},
+                "live": {"access": self.live_tokens("access"), "refresh": self.live_tokens("refresh")},
                 "clients": sorted(self.clients),
                 "mcpUrl": self.mcp_url,
                 "issuer": self.issuer,

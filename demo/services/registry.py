@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Protocol
 
-from demo.oauth_provider.http import Answer, Request
+from demo.oauth_provider.http import Request, Response
 from demo.oauth_provider.tenant import Tenant
 
+CLASSES = {
+    "hubspot": "FakeHubSpot",
+    "linear": "FakeLinear",
+    "notion": "FakeNotion",
+    "posthog": "FakePostHog",
+    "slack": "FakeSlack",
+}
+"""In `demo/services/<name>/fake.py`, which is imported only when it is needed."""
 
-class World(Protocol):
-    def answer(self, request: Request) -> Answer:
-        """`request.path` is the vendor's own. Whether the token is good is the world's to ask: `tenant.grants.good`."""
+
+class FakeService(Protocol):
+    def respond(self, request: Request) -> Response:
+        """`request.path` is the vendor's own. The fake checks the token itself, with `tenant.grants.valid_token`."""
         ...
 
 
-def world_of(name: str, tenant: Tenant) -> World | None:
-    """The `World` of `demo/services/<name>/fake.py`, if there is one."""
-    module = f"demo.services.{name.replace('-', '_')}.fake"
-    if find_spec(module.rpartition(".")[0]) is None or find_spec(module) is None:
+def fake_service(name: str, tenant: Tenant) -> FakeService | None:
+    if name not in CLASSES:
         return None
-    made: World = import_module(module).World(tenant)
-    return made
+    fake: FakeService = getattr(import_module(f"demo.services.{name}.fake"), CLASSES[name])(tenant)
+    return fake

@@ -8,7 +8,7 @@ from tests.operations import APPS
 
 
 @pytest.fixture(scope="session")
-def with_notion(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plugboard]:
+def plugboard_with_notion(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plugboard]:
     """A Plugboard whose operator has set up a service, so that every operation can be carried out."""
     with served(Settings(data_dir=tmp_path_factory.mktemp("with notion"), oauth_apps=APPS)) as plugboard:
         yield plugboard

@@ -38,7 +38,7 @@ def timed(tmp_path: Path, clock: StillClock) -> Iterator[Workspace]:
         yield plugboard.make_workspace()
 
 
-def once(caller: httpx2.Client, path: str, body: Any, key: str = "first") -> httpx2.Response:
+def post_with_key(caller: httpx2.Client, path: str, body: Any, key: str = "first") -> httpx2.Response:
     return caller.post(path, json=body, headers={"Idempotency-Key": key})
 
 
@@ -48,7 +48,7 @@ def test_a_repeated_request_gets_the_same_response_and_creates_nothing(any_works
     path = f"{any_workspace.path}/{kind}"
     before = len(any_workspace.admin.get(path).json())
 
-    first, second = (once(any_workspace.admin, path, DRAFTS[kind]) for _ in range(2))
+    first, second = (post_with_key(any_workspace.admin, path, DRAFTS[kind]) for _ in range(2))
 
     assert first.status_code == 201
     assert stripped(first) == stripped(second)
@@ -60,7 +60,7 @@ def test_a_repeated_request_gets_the_same_response_and_creates_nothing(any_works
 def test_a_workspace_is_created_once_and_its_key_is_shown_again(any_plugboard: Plugboard) -> None:
     operator = any_plugboard.operator
     key = secrets.token_hex(8)  # the operator is everyone's
-    first, second = (once(operator, "/api/workspaces", {"name": "Twice"}, key) for _ in range(2))
+    first, second = (post_with_key(operator, "/api/workspaces", {"name": "Twice"}, key) for _ in range(2))
 
     assert first.status_code == 201
     assert stripped(first) == stripped(second)
@@ -69,7 +69,7 @@ def test_a_workspace_is_created_once_and_its_key_is_shown_again(any_plugboard: P
 
 @pytest.mark.requirement("REL-01")
 def test_the_secret_of_a_key_is_shown_again_to_its_creator(workspace: Workspace) -> None:
-    keys = [once(workspace.admin, workspace.api_keys, DRAFTS["api-keys"]).json()["apiKey"] for _ in range(2)]
+    keys = [post_with_key(workspace.admin, workspace.api_keys, DRAFTS["api-keys"]).json()["apiKey"] for _ in range(2)]
 
     assert keys[0] == keys[1]
     assert workspace.plugboard.caller(keys[1]).get(workspace.servers).status_code == 200
@@ -77,10 +77,10 @@ def test_the_secret_of_a_key_is_shown_again_to_its_creator(workspace: Workspace)
 
 @pytest.mark.requirement("REL-01")
 def test_a_key_used_with_another_body_is_refused(workspace: Workspace) -> None:
-    assert once(workspace.admin, workspace.servers, WEATHER).status_code == 201
+    assert post_with_key(workspace.admin, workspace.servers, WEATHER).status_code == 201
 
     for body in (WEATHER | {"name": "Other"}, WEATHER | {"config": {"headerValue": "other"}}, WEATHER | {"slug": "x"}):
-        answer = once(workspace.admin, workspace.servers, body)
+        answer = post_with_key(workspace.admin, workspace.servers, body)
         assert (answer.status_code, answer.json()["code"]) == (422, "idempotency_key_reused")
     assert len(workspace.admin.get(workspace.servers).json()) == 1
 
@@ -100,10 +100,10 @@ def test_another_spelling_of_the_same_json_is_the_same_body(workspace: Workspace
 def test_paths_workspaces_and_principals_have_separate_keys(workspace: Workspace) -> None:
     other, colleague = workspace.plugboard.make_workspace(), workspace.caller("manage")
     answers = [
-        once(workspace.admin, workspace.agents, {"name": "x"}),
-        once(colleague, workspace.agents, {"name": "x"}),
-        once(other.admin, other.agents, {"name": "x"}),
-        once(workspace.admin, workspace.servers, WEATHER),
+        post_with_key(workspace.admin, workspace.agents, {"name": "x"}),
+        post_with_key(colleague, workspace.agents, {"name": "x"}),
+        post_with_key(other.admin, other.agents, {"name": "x"}),
+        post_with_key(workspace.admin, workspace.servers, WEATHER),
     ]
 
     assert [answer.status_code for answer in answers] == [201] * 4
@@ -118,18 +118,18 @@ def test_a_failed_request_leaves_its_key_free(workspace: Workspace) -> None:
         {"name": "x", "enabledMcpServerIds": ["server_none"]},
     ]
     for body in refused:
-        assert once(workspace.admin, workspace.agents, body).status_code == 422
+        assert post_with_key(workspace.admin, workspace.agents, body).status_code == 422
 
-    assert once(workspace.admin, workspace.agents, {"name": "x"}).status_code == 201
+    assert post_with_key(workspace.admin, workspace.agents, {"name": "x"}).status_code == 201
 
 
 def test_a_slug_that_was_taken_leaves_the_key_free(workspace: Workspace) -> None:
     taken = workspace.make_server(slug="taken")
-    assert once(workspace.admin, workspace.servers, WEATHER | {"slug": "taken"}).status_code == 409
+    assert post_with_key(workspace.admin, workspace.servers, WEATHER | {"slug": "taken"}).status_code == 409
 
     workspace.admin.delete(f"{workspace.servers}/{taken['id']}")
 
-    assert once(workspace.admin, workspace.servers, WEATHER | {"slug": "taken"}).status_code == 201
+    assert post_with_key(workspace.admin, workspace.servers, WEATHER | {"slug": "taken"}).status_code == 201
 
 
 @pytest.mark.requirement("REL-02")
@@ -159,14 +159,14 @@ async def test_one_of_two_concurrent_bodies_is_created(workspace: Workspace) -> 
 
 @pytest.mark.requirement("REL-01")
 def test_a_key_is_kept_for_a_day(timed: Workspace, clock: StillClock) -> None:
-    first = once(timed.admin, timed.agents, {"name": "x"}).json()["id"]
+    first = post_with_key(timed.admin, timed.agents, {"name": "x"}).json()["id"]
 
     clock.advance(DAY - 1)
-    assert once(timed.admin, timed.agents, {"name": "x"}).json()["id"] == first
+    assert post_with_key(timed.admin, timed.agents, {"name": "x"}).json()["id"] == first
     clock.advance(1)
-    second = once(timed.admin, timed.agents, {"name": "x"}).json()["id"]
+    second = post_with_key(timed.admin, timed.agents, {"name": "x"}).json()["id"]
     assert second != first
-    assert once(timed.admin, timed.agents, {"name": "x"}).json()["id"] == second
+    assert post_with_key(timed.admin, timed.agents, {"name": "x"}).json()["id"] == second
 
 
 @pytest.mark.parametrize("key", [b"", b"x" * 256, "schlüssel".encode(), b"a b", b"tab\tbed", b"\xff"])
@@ -179,14 +179,14 @@ def test_an_idempotency_key_has_a_format(workspace: Workspace, key: bytes) -> No
 
 
 def test_the_longest_key_is_accepted(workspace: Workspace) -> None:
-    assert once(workspace.admin, workspace.agents, {"name": "x"}, "~" * 255).status_code == 201
+    assert post_with_key(workspace.admin, workspace.agents, {"name": "x"}, "~" * 255).status_code == 201
 
 
 def test_the_replayed_response_is_that_of_the_first_request(workspace: Workspace) -> None:
-    first = once(workspace.admin, workspace.agents, {"name": "x"})
+    first = post_with_key(workspace.admin, workspace.agents, {"name": "x"})
     workspace.admin.delete(first.headers["Location"])
 
-    assert once(workspace.admin, workspace.agents, {"name": "x"}).content == first.content
+    assert post_with_key(workspace.admin, workspace.agents, {"name": "x"}).content == first.content
 
 
 @pytest.mark.requirement("REL-03", "ENC-16")
@@ -194,8 +194,8 @@ def test_the_record_of_a_request_reveals_nothing_of_its_content(tmp_path: Path) 
     body = WEATHER | {"authType": "basic", "config": {"username": "canary-user", "password": "canary-pass"}}
     with served(Settings(data_dir=tmp_path)) as plugboard:
         workspace = plugboard.make_workspace()
-        made = once(workspace.admin, workspace.servers, body)
-        key = once(workspace.admin, workspace.api_keys, DRAFTS["api-keys"]).json()["apiKey"]
+        made = post_with_key(workspace.admin, workspace.servers, body)
+        key = post_with_key(workspace.admin, workspace.api_keys, DRAFTS["api-keys"]).json()["apiKey"]
     dump = b"".join(file.read_bytes() for file in tmp_path.glob("plugboard.db*"))
 
     assert made.status_code == 201
@@ -218,7 +218,7 @@ def guesses(body: Any, path: str) -> list[bytes]:
 
 
 def test_only_the_same_principal_gets_the_response_again(workspace: Workspace) -> None:
-    first = once(workspace.admin, workspace.api_keys, DRAFTS["api-keys"]).json()
+    first = post_with_key(workspace.admin, workspace.api_keys, DRAFTS["api-keys"]).json()
     other = workspace.caller("admin")
 
-    assert once(other, workspace.api_keys, DRAFTS["api-keys"]).json()["apiKey"] != first["apiKey"]
+    assert post_with_key(other, workspace.api_keys, DRAFTS["api-keys"]).json()["apiKey"] != first["apiKey"]

@@ -41,7 +41,7 @@ CONTEXT = OperatorContext(
 )
 
 
-class TiredStore(SqliteStore):
+class FailingStore(SqliteStore):
     """Refuses its second write, and every delete, for as long as it is tired."""
 
     tired = False
@@ -55,8 +55,8 @@ class TiredStore(SqliteStore):
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[TiredStore]:
-    made = TiredStore(tmp_path / "plugboard.db", CLOCK)
+async def store(tmp_path: Path) -> AsyncIterator[FailingStore]:
+    made = FailingStore(tmp_path / "plugboard.db", CLOCK)
     yield made
     await made.close()
 
@@ -73,7 +73,7 @@ def request(body: object = None) -> AnyRequest:
     return Request(scope)
 
 
-def once(store: TiredStore, body: object = None) -> IdempotentCall:
+def run_once(store: FailingStore, body: object = None) -> IdempotentCall:
     return IdempotentCall(request(body), store, Journal(store, CLOCK).write, CLOCK)
 
 
@@ -93,14 +93,14 @@ class Work:
 
 @pytest.mark.requirement("REL-14")
 async def test_a_response_that_cannot_be_stored_is_sent_and_the_call_is_not_repeated(
-    store: TiredStore, caplog: pytest.LogCaptureFixture
+    store: FailingStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     work, store.tired = Work(), True
 
     with caplog.at_level(logging.WARNING):
-        answer = await once(store).run("key", work)
+        answer = await run_once(store).run("key", work)
     with pytest.raises(ConflictProblem, match=IN_PROGRESS):
-        await once(store).run("key", work)
+        await run_once(store).run("key", work)
 
     assert (answer.body, work.done) == (b"answer 1", 1)
     assert [each.__dict__["detail"] for each in caplog.records] == ["the disk is full"]
@@ -111,51 +111,53 @@ async def test_a_response_that_cannot_be_stored_is_sent_and_the_call_is_not_repe
     "reason",
     [NotFound(), ServiceUnavailable(), StoreUnavailable("x"), NoDataKey(), RootKeyUnavailable("x"), CannotOpen()],
 )
-async def test_after_nothing_was_sent_the_same_key_can_be_used_again(store: TiredStore, reason: Exception) -> None:
+async def test_after_nothing_was_sent_the_same_key_can_be_used_again(store: FailingStore, reason: Exception) -> None:
     failing, work = Work(reason), Work()
 
     with pytest.raises(type(reason)):
-        await once(store).run("key", failing)
+        await run_once(store).run("key", failing)
 
-    assert (await once(store, "another body").run("key", work)).body == b"answer 1"
+    assert (await run_once(store, "another body").run("key", work)).body == b"answer 1"
     assert (failing.done, work.done) == (1, 1)
 
 
 @pytest.mark.requirement("REL-14")
 @pytest.mark.parametrize("reason", [ClientDisconnected(), RuntimeError("a mistake of ours")])
-async def test_after_something_may_have_been_sent_the_key_stays_reserved(store: TiredStore, reason: Exception) -> None:
+async def test_after_something_may_have_been_sent_the_key_stays_reserved(
+    store: FailingStore, reason: Exception
+) -> None:
     failing, work = Work(reason), Work()
 
     with pytest.raises(type(reason)):
-        await once(store).run("key", failing)
+        await run_once(store).run("key", failing)
     with pytest.raises(ConflictProblem, match=IN_PROGRESS):
-        await once(store).run("key", work)
+        await run_once(store).run("key", work)
 
     assert work.done == 0
 
 
-async def test_a_key_that_cannot_be_freed_does_not_hide_the_error(store: TiredStore) -> None:
+async def test_a_key_that_cannot_be_freed_does_not_hide_the_error(store: FailingStore) -> None:
     failing, store.tired = Work(NotFound("There is no such tool.")), True
 
     with pytest.raises(NotFound, match=r"There is no such tool\."):
-        await once(store).run("key", failing)
+        await run_once(store).run("key", failing)
     with pytest.raises(ConflictProblem, match=IN_PROGRESS):
-        await once(store).run("key", failing)
+        await run_once(store).run("key", failing)
 
     assert failing.done == 1
 
 
-async def test_nothing_is_done_if_the_key_cannot_be_reserved(store: TiredStore) -> None:
+async def test_nothing_is_done_if_the_key_cannot_be_reserved(store: FailingStore) -> None:
     work, store.tired, store.writes = Work(), True, 1
 
     with pytest.raises(StoreUnavailable):
-        await once(store).run("key", work)
+        await run_once(store).run("key", work)
 
     assert work.done == 0
-    assert (await once(store).run("key", work)).body == b"answer 1"
+    assert (await run_once(store).run("key", work)).body == b"answer 1"
 
 
-async def test_a_key_that_is_freed_during_the_check_can_be_retried(store: TiredStore) -> None:
+async def test_a_key_that_is_freed_during_the_check_can_be_retried(store: FailingStore) -> None:
     work = Work()
 
     async def taken(_: Principal, changes: Any) -> None:

@@ -102,7 +102,7 @@ def test_every_id_in_the_api_has_a_hundred_random_bits(workspace: Workspace) -> 
     assert re.fullmatch(rf"ws_[{ALPHABET}]{{20}}", workspace.id)
 
 
-class Counting:
+class CountingStore:
     """A store that counts how often it is asked."""
 
     def __init__(self, store: Store) -> None:
@@ -119,12 +119,12 @@ class Counting:
 
 
 @contextmanager
-def counted(data_dir: Path) -> Iterator[tuple[httpx2.Client, Counting]]:
+def counted(data_dir: Path) -> Iterator[tuple[httpx2.Client, CountingStore]]:
     """A served Plugboard in which all that decides who calls reads from a store that counts."""
     app = build_router_app(Settings(data_dir=data_dir))
     with listening(RequestMiddleware(app)) as url, caller(url) as client:
         parts, clock = app.state.container, SystemClock()
-        store = Counting(parts.store)
+        store = CountingStore(parts.store)
         peppers = Peppers(Vault(KeyRing(store, parts.root_keys, clock)))
         api_keys = ApiKeyScheme(ApiKeyRepository(store), peppers, LastUsedRecorder(store, clock))
         app.state.authenticator = Authenticator([api_keys], RevisionCache(store), clock)

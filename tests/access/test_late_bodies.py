@@ -18,7 +18,7 @@ from tests.harness import Workspace, served
 BODY = json.dumps({"name": "Backdoor", "scope": "admin"}).encode()
 
 
-class HeldBack:
+class DelayedBody:
     """A request whose head and first bytes are sent, and whose rest comes when `finish` is called."""
 
     def __init__(self, connection: socket.socket, rest: bytes) -> None:
@@ -32,7 +32,7 @@ class HeldBack:
 
 
 @contextmanager
-def held_back(workspace: Workspace, key: str) -> Iterator[HeldBack]:
+def delayed_body(workspace: Workspace, key: str) -> Iterator[DelayedBody]:
     host, port = workspace.plugboard.url.removeprefix("http://").split(":")
     head = (
         f"POST {workspace.api_keys} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {key}\r\n"
@@ -42,13 +42,13 @@ def held_back(workspace: Workspace, key: str) -> Iterator[HeldBack]:
         connection.sendall(head.encode())
         assert connection.recv(100).startswith(b"HTTP/1.1 100")  # the guard has let it in and the body is awaited
         connection.sendall(BODY[:5])
-        yield HeldBack(connection, BODY[5:])
+        yield DelayedBody(connection, BODY[5:])
 
 
 @pytest.mark.requirement("AUT-04")
 def test_a_key_revoked_while_the_body_arrives_creates_nothing(any_workspace: Workspace) -> None:
     thief = any_workspace.make_key("admin")
-    with held_back(any_workspace, thief["apiKey"]) as request:
+    with delayed_body(any_workspace, thief["apiKey"]) as request:
         any_workspace.admin.delete(f"{any_workspace.api_keys}/{thief['id']}")
 
         assert request.finish() == 401
@@ -62,14 +62,14 @@ def test_a_key_that_expires_while_the_body_arrives_creates_nothing(tmp_path: Pat
     with served(Settings(data_dir=tmp_path), clock) as plugboard:
         workspace = plugboard.make_workspace()
         brief = workspace.make_key("admin", expiresAt=rfc3339(clock.now() + 60))
-        with held_back(workspace, brief["apiKey"]) as request:
+        with delayed_body(workspace, brief["apiKey"]) as request:
             clock.advance(61)
 
             assert request.finish() == 401
 
 
 def test_a_slow_body_does_not_affect_a_valid_key(workspace: Workspace) -> None:
-    with held_back(workspace, workspace.key) as request:
+    with delayed_body(workspace, workspace.key) as request:
         workspace.make_server()
 
         assert request.finish() == 201

@@ -113,12 +113,12 @@ def test_public_routes_reveal_no_workspace(plugboard: Plugboard, operation: Oper
     assert not [text for text in (workspace.id, "Seen by nobody") if text in answer.text + str(answer.headers)]
 
 
-def test_a_ticket_page_shows_only_the_names_of_its_server_and_workspace(with_notion: Plugboard) -> None:
-    workspace = with_notion.make_workspace("Acme & Sons")
+def test_a_ticket_page_shows_only_the_names_of_its_server_and_workspace(plugboard_with_notion: Plugboard) -> None:
+    workspace = plugboard_with_notion.make_workspace("Acme & Sons")
     server, other = workspace.make_server(**NOTION | {"name": "Our notes"}), workspace.make_server(name="Not for you")
     ticket = workspace.admin.get(f"{workspace.servers}/{server['id']}/oauth/authorize").json()["authUrl"]
 
-    page = with_notion.caller().get(urlsplit(ticket).path).text
+    page = plugboard_with_notion.caller().get(urlsplit(ticket).path).text
 
     assert "Acme &amp; Sons" in page
     assert "Our notes" in page

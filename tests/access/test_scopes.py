@@ -68,10 +68,12 @@ def test_the_table_covers_every_operation_that_requires_a_key() -> None:
 
 @pytest.mark.requirement("AUT-06")
 @pytest.mark.parametrize("operation", GUARDED, ids=str)
-def test_a_key_may_do_what_its_scope_allows_and_nothing_else(with_notion: Plugboard, operation: Operation) -> None:
+def test_a_key_may_do_what_its_scope_allows_and_nothing_else(
+    plugboard_with_notion: Plugboard, operation: Operation
+) -> None:
     for scope in ALL:
-        workspace = with_notion.make_workspace()
-        caller = with_notion.operator if scope == "operator" else workspace.caller(scope)
+        workspace = plugboard_with_notion.make_workspace()
+        caller = plugboard_with_notion.operator if scope == "operator" else workspace.caller(scope)
         ids = ids_in(workspace, operation)
         answer = operation.send(caller, ids, body_for(workspace, operation, ids))
 

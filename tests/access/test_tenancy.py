@@ -48,8 +48,8 @@ def test_an_object_of_another_workspace_looks_nonexistent(
     nobodys = missing(everything(ours))
 
     for query in ("", "?detach=true"):
-        there = ask(ours, operation, {**foreign, "workspaceId": ours.id}, query)
-        nowhere = ask(ours, operation, {**nobodys, "workspaceId": ours.id}, query)
+        there = send(ours, operation, {**foreign, "workspaceId": ours.id}, query)
+        nowhere = send(ours, operation, {**nobodys, "workspaceId": ours.id}, query)
         assert there.status_code == 404
         assert stripped(there) == stripped(nowhere)
         assert foreign["workspaceId"] not in there.text
@@ -60,8 +60,8 @@ def test_an_object_of_another_workspace_looks_nonexistent(
 def test_another_workspace_looks_nonexistent(ours: Workspace, theirs: Workspace, operation: Operation) -> None:
     foreign = everything(theirs)
 
-    there = ask(ours, operation, foreign)
-    nowhere = ask(ours, operation, missing(foreign))
+    there = send(ours, operation, foreign)
+    nowhere = send(ours, operation, missing(foreign))
 
     assert there.status_code == 404
     assert stripped(there) == stripped(nowhere)
@@ -129,6 +129,6 @@ def test_a_cursor_of_another_workspace_is_refused(ours: Workspace, theirs: Works
     assert (answer.status_code, answer.json()["code"]) == (400, "invalid_cursor")
 
 
-def ask(workspace: Workspace, operation: Operation, ids: Mapping[str, str], query: str = "") -> httpx2.Response:
+def send(workspace: Workspace, operation: Operation, ids: Mapping[str, str], query: str = "") -> httpx2.Response:
     body = BODIES.get(operation.id, BODY) if operation.takes_body else None
     return workspace.admin.request(operation.method, operation.path(ids) + query, json=body)

@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
-from tests.harness import Workspace, complaints
+from tests.harness import Workspace, error_paths
 
-NOBODYS = "server_" + "0" * 33
+UNKNOWN_ID = "server_" + "0" * 33
 
 GOOD: list[tuple[str, Any]] = [
     ("name", "S"),
@@ -23,16 +23,16 @@ BAD: list[tuple[str, Any, str]] = [
     *(("description", value, "description") for value in ["d" * 501, "bell\x07", None, 7]),
     *(("instructions", value, "instructions") for value in ["i" * 32_001, "bell\x07", None, 7, ["Be brief."]]),
     *(("enabledMcpServerIds", value, "enabledMcpServerIds") for value in [None, "server_x", {}, 7]),
-    ("enabledMcpServerIds", [NOBODYS, NOBODYS], "enabledMcpServerIds"),
+    ("enabledMcpServerIds", [UNKNOWN_ID, UNKNOWN_ID], "enabledMcpServerIds"),
     ("enabledMcpServerIds", [f"server_{number}" for number in range(41)], "enabledMcpServerIds"),
     *(
         ("enabledMcpServerIds", [value], "enabledMcpServerIds.0")
         for value in ["", "a" * 41, "Server_1", "a#b", 7, None]
     ),
-    ("enabledMcpServerIds", [NOBODYS], "enabledMcpServerIds.0"),
+    ("enabledMcpServerIds", [UNKNOWN_ID], "enabledMcpServerIds.0"),
     *(("enabledMcpServerToolNames", value, "enabledMcpServerToolNames") for value in [None, [], "get_weather"]),
     ("enabledMcpServerToolNames", {f"server_{n}": [] for n in range(41)}, "enabledMcpServerToolNames"),
-    ("enabledMcpServerToolNames", {NOBODYS: []}, f"enabledMcpServerToolNames.{NOBODYS}"),
+    ("enabledMcpServerToolNames", {UNKNOWN_ID: []}, f"enabledMcpServerToolNames.{UNKNOWN_ID}"),
     *(
         ("enabledMcpServerToolNames", {"server_1": value}, "enabledMcpServerToolNames.server_1")
         for value in [None, "get_weather", ["a", "a"], [f"t{number}" for number in range(501)]]
@@ -78,7 +78,7 @@ def test_an_omitted_field_has_a_default(workspace: Workspace) -> None:
 
 
 def test_a_name_is_required(workspace: Workspace) -> None:
-    assert complaints(workspace.admin.post(workspace.agents, json={})) == ["name"]
+    assert error_paths(workspace.admin.post(workspace.agents, json={})) == ["name"]
 
 
 @pytest.mark.parametrize(("field", "value"), GOOD)
@@ -95,12 +95,12 @@ def test_a_field_is_stored_unchanged(workspace: Workspace, field: str, value: ob
 @pytest.mark.parametrize(("field", "value", "path"), BAD)
 def test_an_invalid_field_is_refused_by_its_path(workspace: Workspace, field: str, value: object, path: str) -> None:
     refused = workspace.admin.post(workspace.agents, json={"name": "Support"} | {field: value})
-    assert complaints(refused) == [path]
+    assert error_paths(refused) == [path]
     assert workspace.admin.get(workspace.agents).json() == []
 
     made = workspace.make_agent()
     at = f"{workspace.agents}/{made['id']}"
-    assert complaints(workspace.admin.put(at, json={field: value})) == [path]
+    assert error_paths(workspace.admin.put(at, json={field: value})) == [path]
     assert workspace.admin.get(at).json() == made
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from api.agents.schemas import MAX_SERVERS
-from tests.harness import Workspace, complaints
+from tests.harness import Workspace, error_paths
 
 
 def make(workspace: Workspace, many: int) -> list[str]:
@@ -63,7 +63,7 @@ def test_forty_one_servers_are_refused(workspace: Workspace) -> None:
 
     refused = workspace.admin.post(workspace.agents, json={"name": "S", "enabledMcpServerIds": servers})
 
-    assert complaints(refused) == ["enabledMcpServerIds"]
+    assert error_paths(refused) == ["enabledMcpServerIds"]
 
 
 def test_a_server_is_listed_once(workspace: Workspace) -> None:
@@ -71,8 +71,8 @@ def test_a_server_is_listed_once(workspace: Workspace) -> None:
     agent = workspace.make_agent(enabledMcpServerIds=[server])
     twice = {"enabledMcpServerIds": [server, server]}
 
-    assert complaints(workspace.admin.post(workspace.agents, json={"name": "S"} | twice)) == ["enabledMcpServerIds"]
-    assert complaints(workspace.admin.put(f"{workspace.agents}/{agent['id']}", json=twice)) == ["enabledMcpServerIds"]
+    assert error_paths(workspace.admin.post(workspace.agents, json={"name": "S"} | twice)) == ["enabledMcpServerIds"]
+    assert error_paths(workspace.admin.put(f"{workspace.agents}/{agent['id']}", json=twice)) == ["enabledMcpServerIds"]
 
 
 def test_a_missing_and_a_foreign_server_get_the_same_error(any_workspace: Workspace) -> None:
@@ -89,7 +89,7 @@ def test_a_missing_and_a_foreign_server_get_the_same_error(any_workspace: Worksp
             any_workspace.admin.post(any_workspace.agents, json={"name": "S"} | ids),
             any_workspace.admin.put(f"{any_workspace.agents}/{agent['id']}", json=ids),
         ):
-            assert complaints(refused) == ["enabledMcpServerIds.1"]
+            assert error_paths(refused) == ["enabledMcpServerIds.1"]
             messages.add(refused.text.replace(strange, "<id>"))
     assert len(messages) == 1
     assert any_workspace.admin.get(any_workspace.agents).json() == [agent]
@@ -101,7 +101,7 @@ def test_every_missing_server_is_named(workspace: Workspace) -> None:
 
     refused = workspace.admin.post(workspace.agents, json={"name": "S", "enabledMcpServerIds": ids})
 
-    assert complaints(refused) == ["enabledMcpServerIds.0", "enabledMcpServerIds.2"]
+    assert error_paths(refused) == ["enabledMcpServerIds.0", "enabledMcpServerIds.2"]
     assert "server_b" in refused.json()["errors"][1]["message"]
 
 
@@ -133,10 +133,10 @@ def test_a_rule_for_a_server_that_is_not_enabled_is_refused(workspace: Workspace
     rule = {"enabledMcpServerToolNames": {enabled: ["a"], other: ["b"]}}
 
     made = workspace.admin.post(workspace.agents, json={"name": "S", "enabledMcpServerIds": [enabled]} | rule)
-    assert complaints(made) == [f"enabledMcpServerToolNames.{other}"]
-    assert complaints(workspace.admin.put(path, json=rule)) == [f"enabledMcpServerToolNames.{other}"]
+    assert error_paths(made) == [f"enabledMcpServerToolNames.{other}"]
+    assert error_paths(workspace.admin.put(path, json=rule)) == [f"enabledMcpServerToolNames.{other}"]
     both = {"enabledMcpServerIds": [other], "enabledMcpServerToolNames": {enabled: ["a"]}}
-    assert complaints(workspace.admin.put(path, json=both)) == [f"enabledMcpServerToolNames.{enabled}"]
+    assert error_paths(workspace.admin.put(path, json=both)) == [f"enabledMcpServerToolNames.{enabled}"]
     assert workspace.admin.get(path).json() == agent
 
 

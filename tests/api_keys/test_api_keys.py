@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness import Workspace, complaints
+from tests.harness import Workspace, error_paths
 
 FOREVER = {"expiresAt": None, "agentIds": None, "lastUsedAt": None}
 
@@ -58,7 +58,7 @@ def test_a_key_has_one_of_four_scopes(workspace: Workspace, scope: str) -> None:
 def test_an_unknown_scope_is_refused(workspace: Workspace, scope: object) -> None:
     answer = workspace.admin.post(workspace.api_keys, json={"name": "x", "scope": scope})
 
-    assert complaints(answer) == ["scope"]
+    assert error_paths(answer) == ["scope"]
 
 
 def test_an_invoke_key_may_be_limited_to_agents(workspace: Workspace) -> None:
@@ -102,7 +102,7 @@ def test_only_invoke_keys_are_limited_to_agents(workspace: Workspace, scope: str
 def test_an_invalid_key_draft_is_refused_by_field(workspace: Workspace, changed: dict[str, Any], path: str) -> None:
     answer = workspace.admin.post(workspace.api_keys, json={"name": "x", "scope": "invoke"} | changed)
 
-    assert complaints(answer) == [path]
+    assert error_paths(answer) == [path]
     assert len(workspace.admin.get(workspace.api_keys).json()) == 1
 
 

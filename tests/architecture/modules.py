@@ -72,12 +72,12 @@ def imported_modules(module: Module, known: Collection[str]) -> set[str]:
 
 
 @cache
-def uses(source: str) -> frozenset[str]:
+def used_names(source: str) -> frozenset[str]:
     """Dotted names of what a module imports and of the attributes it takes from it, whatever it calls them."""
-    return frozenset(_uses(parsed(source)))
+    return frozenset(_used_names(parsed(source)))
 
 
-def _uses(tree: ast.Module) -> Iterator[str]:
+def _used_names(tree: ast.Module) -> Iterator[str]:
     known: dict[str, str] = {}
     for node in ast.walk(tree):
         match node:
@@ -120,20 +120,20 @@ def cycles(edges: dict[str, set[str]]) -> list[list[str]]:
             elif there > start and there not in way:
                 walk(start, there, [*way, there], among)
 
-    for names in _entangled(edges):  # only there can be circles, so only there is every way walked
+    for names in _in_cycles(edges):  # only there can be circles, so only there is every way walked
         for start in sorted(names):
             walk(start, start, [start], names)
     return found
 
 
-def _entangled(edges: dict[str, set[str]]) -> list[set[str]]:
+def _in_cycles(edges: dict[str, set[str]]) -> list[set[str]]:
     """Names that lead to each other, or to themselves."""
-    reached = {name: _reached(name, edges) for name in edges}
+    reached = {name: _reachable(name, edges) for name in edges}
     rings = {frozenset(other for other in reached[name] if name in reached.get(other, ())) for name in edges}
     return [set(ring) for ring in sorted(rings, key=sorted) if ring]
 
 
-def _reached(start: str, edges: dict[str, set[str]]) -> set[str]:
+def _reachable(start: str, edges: dict[str, set[str]]) -> set[str]:
     found: set[str] = set()
     left = [start]
     while left:
@@ -143,5 +143,5 @@ def _reached(start: str, edges: dict[str, set[str]]) -> set[str]:
     return found
 
 
-def named(items: Iterable[str]) -> str:
+def bullet_list(items: Iterable[str]) -> str:
     return "\n".join(sorted(items))

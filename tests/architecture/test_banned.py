@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.architecture.modules import modules, named, uses
+from tests.architecture.modules import bullet_list, modules, used_names
 
 CODE = ("api", "integrations")
 
@@ -72,29 +72,31 @@ def mentions(source: str, name: str) -> bool:
 def breaches(ban: Ban, source: str) -> set[str]:
     if not any(mentions(source, name) for name in ban.names):
         return set()
-    return {used for used in uses(source) if any(used == name or used.startswith(f"{name}.") for name in ban.names)}
+    return {
+        used for used in used_names(source) if any(used == name or used.startswith(f"{name}.") for name in ban.names)
+    }
 
 
-def found(ban: Ban, *folders: str) -> dict[str, set[str]]:
+def breaches_in_code(ban: Ban, *folders: str) -> dict[str, set[str]]:
     return {each.path: names for each in modules(*folders) if (names := breaches(ban, each.source))}
 
 
 @pytest.mark.parametrize("ban", [pytest.param(ban, id=name) for name, ban in BANS.items() if ban is not CLIENTS])
 def test_restricted_calls_appear_only_in_their_module(ban: Ban) -> None:
-    elsewhere = {path: names for path, names in found(ban, *CODE).items() if path not in ban.allowed}
+    elsewhere = {path: names for path, names in breaches_in_code(ban, *CODE).items() if path not in ban.allowed}
 
     assert not elsewhere, f"{ban.instead}: {elsewhere}"
 
 
 @pytest.mark.requirement("EGR-01")
 def test_only_one_module_opens_outgoing_connections() -> None:
-    elsewhere = {path: names for path, names in found(CLIENTS, *CODE).items() if path not in CLIENTS.allowed}
+    elsewhere = {path: names for path, names in breaches_in_code(CLIENTS, *CODE).items() if path not in CLIENTS.allowed}
 
     assert not elsewhere, f"{CLIENTS.instead}: {elsewhere}"
 
 
 def test_nothing_of_ours_is_mocked() -> None:
-    assert found(MOCKS, "api", "integrations", "tests", "bench") == {}
+    assert breaches_in_code(MOCKS, "api", "integrations", "tests", "bench") == {}
 
 
 def test_no_attribute_of_ours_is_set_by_a_test() -> None:
@@ -102,16 +104,16 @@ def test_no_attribute_of_ours_is_set_by_a_test() -> None:
         f"{each.path}: {name}"
         for each in modules("tests")
         if "setattr" in each.source
-        for name in uses(each.source)
+        for name in used_names(each.source)
         if name in ("monkeypatch.setattr", "pytest.MonkeyPatch.setattr", "setattr")
     }
 
-    assert not setters, named(setters)
+    assert not setters, bullet_list(setters)
 
 
 @pytest.mark.parametrize("ban", [ENVIRONMENT, AWS, CLOCK], ids=["environment", "AWS", "clock"])
 def test_every_exemption_is_needed(ban: Ban) -> None:
-    assert ban.allowed.keys() == found(ban, *CODE).keys()
+    assert ban.allowed.keys() == breaches_in_code(ban, *CODE).keys()
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from tests.architecture.modules import Module, modules, named, parsed
+from tests.architecture.modules import Module, bullet_list, modules, parsed
 
 CODE = ("api", "integrations", "bench")
 # Where anything at all may be caught, and why.
@@ -21,7 +21,7 @@ def first_line(source: str) -> str:
     return (ast.get_docstring(parsed(source)) or "").partition("\n")[0]
 
 
-def tells_its_purpose(source: str) -> bool:
+def states_its_purpose(source: str) -> bool:
     return bool(re.fullmatch(r".{15,}[.?:]", first_line(source)))
 
 
@@ -50,9 +50,9 @@ def catches_everything(kind: ast.expr | None) -> bool:
 
 
 def test_every_module_states_its_purpose_in_a_sentence() -> None:
-    silent = [each.path for each in modules(*CODE) if not tells_its_purpose(each.source)]
+    silent = [each.path for each in modules(*CODE) if not states_its_purpose(each.source)]
 
-    assert not silent, named(silent)
+    assert not silent, bullet_list(silent)
 
 
 def test_no_two_modules_have_the_same_docstring() -> None:
@@ -64,27 +64,27 @@ def test_no_two_modules_have_the_same_docstring() -> None:
 def test_every_broad_except_has_a_reason() -> None:
     found = [place for each in modules(*CODE) for place in broad_excepts(each) if each.path not in BROAD]
 
-    assert not found, named(found)
+    assert not found, bullet_list(found)
 
 
 def test_no_file_has_a_meaningless_name() -> None:
     empty = [each.path for each in modules(*CODE) if EMPTY_NAMES & set(re.split(r"[./_]", each.name))]
 
-    assert not empty, named(empty)
+    assert not empty, bullet_list(empty)
 
 
 def test_no_two_files_of_tests_have_the_same_name() -> None:
     names = [each.path.rpartition("/")[2] for each in modules("tests") if "/test_" in each.path]
     doubles = {name for name in names if names.count(name) > 1}
 
-    assert not doubles, named(doubles)
+    assert not doubles, bullet_list(doubles)
 
 
 @pytest.mark.parametrize(
     "source", ["", "x = 1", '"""Short."""', '"""Something without an end"""', "# What this is for."]
 )
 def test_a_module_without_a_purpose_is_detected(source: str) -> None:
-    assert not tells_its_purpose(source)
+    assert not states_its_purpose(source)
 
 
 @pytest.mark.parametrize(

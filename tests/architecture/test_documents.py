@@ -105,7 +105,7 @@ def test_the_functions_of_the_shell_are_the_same_everywhere() -> None:
 
 @pytest.mark.parametrize("document", [*documents(), *decisions()], ids=lambda document: document.path)
 def test_every_link_resolves(document: Document) -> None:
-    assert [link for link in document.links if not ANYWHERE.match(link) and not leads_somewhere(document, link)] == []
+    assert [link for link in document.links if not ANYWHERE.match(link) and not resolves(document, link)] == []
 
 
 @pytest.mark.parametrize("document", [*documents(), *decisions()], ids=lambda document: document.path)
@@ -115,7 +115,7 @@ def test_every_path_that_a_document_names_exists(document: Document) -> None:
     assert [path for path in named if not (PROJECT / path).exists()] == []
 
 
-def leads_somewhere(document: Document, link: str) -> bool:
+def resolves(document: Document, link: str) -> bool:
     path, _, anchor = link.partition("#")
     file = (document.folder / path).resolve() if path else PROJECT / document.path
     if not anchor:
@@ -125,8 +125,8 @@ def leads_somewhere(document: Document, link: str) -> bool:
 
 @pytest.mark.parametrize("link", ["missing.md", "tools.md#missing", "#missing", "../docs/missing/"])
 def test_a_broken_link_is_detected(link: str) -> None:
-    assert not leads_somewhere(guide("connect"), link)
-    assert leads_somewhere(guide("connect"), "tools.md#limits")
+    assert not resolves(guide("connect"), link)
+    assert resolves(guide("connect"), "tools.md#limits")
 
 
 @pytest.mark.parametrize("index", [README, INDEX], ids=lambda document: document.path)
@@ -138,12 +138,12 @@ def test_both_indexes_list_every_guide(index: Document) -> None:
 
 
 def test_no_two_headings_of_a_document_are_the_same() -> None:
-    doubled = [each.path for each in documents() if each.path != "CHANGELOG.md" and has_twice(each.headings)]
+    doubled = [each.path for each in documents() if each.path != "CHANGELOG.md" and duplicates(each.headings)]
 
     assert doubled == []
 
 
-def has_twice(texts: list[str]) -> bool:
+def duplicates(texts: list[str]) -> bool:
     return len(set(texts)) < len(texts)
 
 

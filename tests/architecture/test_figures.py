@@ -59,7 +59,7 @@ README_LIMITS = {
     "CPU of a call": [comparisons.CALL_ON_SQLITE],
     "Wait for a call": [comparisons.CALL_WAITS],
     "Sending a list": [comparisons.WARM_LIST],
-    "The same work": [comparisons.WHATEVER_IS_STORED],
+    "The same work": [comparisons.MORE_STORED],
 }
 TOOLS_LIMITS = {
     "One call": TIMEOUTS,

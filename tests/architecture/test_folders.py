@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.modules import PROJECT, Module, modules, named
+from tests.architecture.modules import PROJECT, Module, bullet_list, modules
 
 CODE = ("api", "integrations")
 MAX_FILES = 16
@@ -30,14 +30,14 @@ def test_no_folder_has_too_many_files() -> None:
         if len(files) - 1 > MAX_FILES
     }
 
-    assert not crowded, named(crowded)
+    assert not crowded, bullet_list(crowded)
 
 
 def test_the_map_names_every_folder_of_code() -> None:
     text = (PROJECT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     missing = {folder for folder in folders(*CODE) if is_mapped(folder) and f"`{folder}`" not in text}
 
-    assert not missing, f"ARCHITECTURE.md does not say what is in {named(missing)}"
+    assert not missing, f"ARCHITECTURE.md does not say what is in {bullet_list(missing)}"
 
 
 def is_mapped(folder: str) -> bool:
@@ -66,7 +66,7 @@ def are_siblings(paths: list[str]) -> bool:
 def test_a_public_class_name_stands_for_one_class() -> None:
     shared = shared_names({each.path: public_classes(each) for each in modules(*CODE)})
 
-    assert not shared, named(f"{name}: {', '.join(paths)}" for name, paths in shared.items())
+    assert not shared, bullet_list(f"{name}: {', '.join(paths)}" for name, paths in shared.items())
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from tests.architecture.modules import PROJECT, Module, cycles, imported_modules, imports, modules, named
+from tests.architecture.modules import PROJECT, Module, bullet_list, cycles, imported_modules, imports, modules
 
 FEATURES = ("api_keys", "workspaces", "servers", "connections", "agents", "services", "system")
 LEVELS = {
@@ -36,51 +36,55 @@ SHARED_BY_SERVICES = {
 }
 
 
-def room(name: str) -> str:
+def folder_of(name: str) -> str:
     """`api.servers` for `api.servers.routes`; `api.errors` for itself."""
     return ".".join(name.split(".")[:2])
 
 
 def objection(importer: str, imported: str) -> str | None:
     """Why the one may not import the other."""
-    for rule in (_of_integrations, _of_levels, _of_doors):
+    for rule in (_integrations_objection, _level_objection, _privacy_objection):
         if why := rule(importer, imported):
             return f"{importer} imports {imported}: {why}"
     return None
 
 
-def _of_integrations(importer: str, imported: str) -> str | None:
+def _integrations_objection(importer: str, imported: str) -> str | None:
     inside, asks_inside = importer.startswith("integrations"), imported.startswith("integrations")
     if inside and imported.startswith("api"):
         return "integrations know nothing of the API"
     if asks_inside and not inside and imported != "integrations":
         return "integrations have one door: `from integrations import …`"
-    if inside and asks_inside and importer.count(".") and room(importer) != room(imported):
+    if inside and asks_inside and importer.count(".") and folder_of(importer) != folder_of(imported):
         return None if imported in SHARED_BY_SERVICES else "a service's folder imports only what every service shares"
     return None
 
 
-def _of_levels(importer: str, imported: str) -> str | None:
+def _level_objection(importer: str, imported: str) -> str | None:
     if not (importer.startswith("api.") and imported.startswith("api.")):
         return None
-    if not {room(importer), room(imported)} <= LEVELS.keys():
+    if not {folder_of(importer), folder_of(imported)} <= LEVELS.keys():
         return "its folder has no level yet: give it one"
-    higher = LEVELS[room(imported)] > LEVELS[room(importer)]
+    higher = LEVELS[folder_of(imported)] > LEVELS[folder_of(importer)]
     return "that is a level above it" if higher else None
 
 
 def _is_foreign(importer: str, imported: str) -> bool:
-    mine, other = LEVELS.get(room(importer), 0), LEVELS.get(room(imported), 0)
-    return mine in (4, 5) and room(importer) != room(imported) and (other == 4 or room(imported) == "api.audit")
+    mine, other = LEVELS.get(folder_of(importer), 0), LEVELS.get(folder_of(imported), 0)
+    return (
+        mine in (4, 5)
+        and folder_of(importer) != folder_of(imported)
+        and (other == 4 or folder_of(imported) == "api.audit")
+    )
 
 
-def _of_doors(importer: str, imported: str) -> str | None:
+def _privacy_objection(importer: str, imported: str) -> str | None:
     if not _is_foreign(importer, imported):
         return None
-    public = PUBLIC.get(room(imported), ONLY_SERVICE)
-    if imported.removeprefix(f"{room(imported)}.") in public:
+    public = PUBLIC.get(folder_of(imported), ONLY_SERVICE)
+    if imported.removeprefix(f"{folder_of(imported)}.") in public:
         return None
-    return f"a feature uses another through its public modules only: {named(public)}"
+    return f"a feature uses another through its public modules only: {bullet_list(public)}"
 
 
 @cache
@@ -93,10 +97,10 @@ def edges() -> dict[str, set[str]]:
 def test_no_module_imports_a_higher_level_or_a_private_module() -> None:
     objections = {why for one, others in edges().items() for other in others if (why := objection(one, other))}
 
-    assert not objections, named(objections)
+    assert not objections, bullet_list(objections)
 
 
-def handed_on(importer: Module, public: Mapping[str, Module]) -> set[str]:
+def reexported(importer: Module, public: Mapping[str, Module]) -> set[str]:
     """What the module imports from a public module of another feature that is not defined there."""
     return {
         f"{importer.name} imports {alias.name} from {node.module}, which does not define it"
@@ -122,16 +126,16 @@ def definitions(module: Module) -> set[str]:
 
 def test_no_public_module_reexports_another() -> None:
     public = {each.name: each for each in modules("api")}
-    found = {text for each in public.values() for text in handed_on(each, public)}
+    found = {text for each in public.values() for text in reexported(each, public)}
 
-    assert not found, named(found)
+    assert not found, bullet_list(found)
 
 
 def test_a_reexport_is_detected() -> None:
     service = Module("api.servers.service", "service.py", "from api.servers.repository import server_key\nclass S: ...")
     importer = Module("api.toolbox.x", "x.py", "from api.servers.service import S, server_key")
 
-    assert handed_on(importer, {service.name: service}) == {
+    assert reexported(importer, {service.name: service}) == {
         "api.toolbox.x imports server_key from api.servers.service, which does not define it"
     }
 
@@ -140,12 +144,12 @@ def test_every_public_module_exists_and_is_used_by_another_feature() -> None:
     foreign = {other for one, others in edges().items() for other in others if _is_foreign(one, other)}
 
     assert {f"{feature}.{name}" for feature, names in PUBLIC.items() for name in names} == {
-        each for each in foreign if room(each) in PUBLIC
+        each for each in foreign if folder_of(each) in PUBLIC
     }
 
 
 def test_every_folder_has_its_level() -> None:
-    rooms = {room(each.name) for each in modules("api")} - {"api"}
+    rooms = {folder_of(each.name) for each in modules("api")} - {"api"}
 
     assert rooms == LEVELS.keys()
 
@@ -153,7 +157,7 @@ def test_every_folder_has_its_level() -> None:
 def test_no_folders_import_each_other_in_a_circle() -> None:
     between: dict[str, set[str]] = {}
     for one, others in edges().items():
-        between.setdefault(room(one), set()).update({room(other) for other in others} - {room(one)})
+        between.setdefault(folder_of(one), set()).update({folder_of(other) for other in others} - {folder_of(one)})
 
     assert cycles(between) == []
 
@@ -171,7 +175,7 @@ def test_imports_are_written_from_the_top() -> None:
         if isinstance(node, ast.Import | ast.ImportFrom) and node.col_offset
     }
 
-    assert not hidden, named(hidden)
+    assert not hidden, bullet_list(hidden)
 
 
 @pytest.mark.parametrize(

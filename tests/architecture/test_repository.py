@@ -40,7 +40,7 @@ def text_of(name: str) -> str:
     return (PROJECT / name).read_text(encoding="utf-8")
 
 
-def names_a_registry(text: str) -> bool:
+def contains_registry(text: str) -> bool:
     return any(host in text for host in REGISTRIES)
 
 
@@ -73,13 +73,13 @@ def test_no_file_names_a_package_registry_or_a_place_of_one_machine() -> None:
     texts = {str(file.relative_to(PROJECT)): file.read_text(encoding="utf-8", errors="replace") for file in files}
 
     assert "Makefile" in texts
-    assert [name for name, text in texts.items() if names_a_registry(text)] == []
+    assert [name for name, text in texts.items() if contains_registry(text)] == []
     assert [name for name, text in texts.items() if here in text] == []
 
 
 @pytest.mark.parametrize("host", REGISTRIES)
 def test_a_registry_in_a_text_is_detected(host: str) -> None:
-    assert names_a_registry(f"--index-url https://x.{host}/simple")
+    assert contains_registry(f"--index-url https://x.{host}/simple")
 
 
 @pytest.mark.parametrize("lock", [*LOCKS, *LOCKS_OF_OTHERS])

@@ -6,7 +6,7 @@ from statistics import median
 
 import pytest
 
-from tests.architecture.modules import Module, modules, named
+from tests.architecture.modules import Module, bullet_list, modules
 
 CODE = ("api", "integrations")
 FILE_LINES, FUNCTION_LINES, TEST_FILE_LINES = 300, 40, 400
@@ -32,7 +32,7 @@ def percentile(values: list[int], share: float) -> int:
     return sorted(values)[min(len(values) - 1, int(len(values) * share))]
 
 
-def over(sizes: Mapping[str, int], limit: int, known: Mapping[str, int]) -> list[str]:
+def violations(sizes: Mapping[str, int], limit: int, known: Mapping[str, int]) -> list[str]:
     """What is too long and not known to be, has grown since, or is no longer too long."""
     new = [
         f"{name} has {size} lines, {limit} are the most"
@@ -44,23 +44,23 @@ def over(sizes: Mapping[str, int], limit: int, known: Mapping[str, int]) -> list
 
 
 def test_no_file_is_too_long() -> None:
-    found = over({each.path: lines(each) for each in modules(*CODE)}, FILE_LINES, TOO_LONG_FILES)
+    found = violations({each.path: lines(each) for each in modules(*CODE)}, FILE_LINES, TOO_LONG_FILES)
 
-    assert not found, named(found)
+    assert not found, bullet_list(found)
 
 
 def test_no_function_is_too_long() -> None:
     sizes = dict(size for each in modules(*CODE) for size in functions(each))
 
-    found = over(sizes, FUNCTION_LINES, TOO_LONG_FUNCTIONS)
+    found = violations(sizes, FUNCTION_LINES, TOO_LONG_FUNCTIONS)
 
-    assert not found, named(found)
+    assert not found, bullet_list(found)
 
 
 def test_no_file_of_tests_is_too_long() -> None:
-    found = over({each.path: lines(each) for each in modules("tests")}, TEST_FILE_LINES, TOO_LONG_TESTS)
+    found = violations({each.path: lines(each) for each in modules("tests")}, TEST_FILE_LINES, TOO_LONG_TESTS)
 
-    assert not found, named(found)
+    assert not found, bullet_list(found)
 
 
 def test_most_functions_are_short() -> None:
@@ -90,7 +90,7 @@ def test_most_files_are_short() -> None:
     ],
 )
 def test_the_list_of_exemptions_can_only_shrink(sizes: dict[str, int], known: dict[str, int], complaints: int) -> None:
-    assert len(over(sizes, 40, known)) == complaints
+    assert len(violations(sizes, 40, known)) == complaints
 
 
 def test_a_functions_lines_are_counted_from_its_name_to_its_end() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.architecture.modules import PROJECT, cycles, named
+from tests.architecture.modules import PROJECT, bullet_list, cycles
 from tests.architecture.test_imports import edges
 
 Edge = tuple[str, str]
@@ -64,7 +64,7 @@ def is_allowed(importer: str, imported: str) -> bool:
 def test_sub_folders_import_only_what_the_table_allows() -> None:
     forbidden = {edge for edge in parts_imported() if not is_allowed(*edge)}
 
-    assert not forbidden, named(f"{one} imports {other}" for one, other in forbidden)
+    assert not forbidden, bullet_list(f"{one} imports {other}" for one, other in forbidden)
 
 
 def test_every_sub_folder_is_in_the_table() -> None:

@@ -12,17 +12,17 @@ PROJECT = Path(__file__).parents[2]
 OWN = "WS" + "#"
 OPERATIONS = {"get", "get_many", "query", "write"}
 
-MAY_NAME_A_PARTITION = {
+PARTITION_NAMERS = {
     "api/access/context.py",  # the one place where an id becomes a partition
 }
-MAY_MAKE_A_PARTITION_FROM_AN_ID = {
+PARTITION_BUILDERS = {
     "api/access/context.py",  # its home
     "api/access/authenticator.py",  # from the path of the request with its key, or for background jobs
     "api/workspaces/service.py",  # of the workspace that it makes
     "api/workspaces/repository.py",  # for operators: the list of workspaces, and clearing away what a deleted one left
     "api/main/commands.py",  # for the operator at the machine: keys of all workspaces, or of the one that was named
 }
-MAY_TAKE_A_CONTEXT_APART = {
+CONTEXT_READERS = {
     "api/access/context.py",  # its home
     "api/access/idempotency/records.py",  # the record of a request lies beside what the request made
     "api/access/repository.py",  # of a snapshot, which `access` opened
@@ -40,7 +40,7 @@ MAY_TAKE_A_CONTEXT_APART = {
     "api/connections/client_repository.py",
     "api/connections/encryption.py",  # to seal and open tokens for the workspace
 }
-MAY_ASK_A_STORE = {
+STORE_CALLERS = {
     "api/access/repository.py",
     "api/agents/repository.py",
     "api/audit/repository.py",
@@ -70,11 +70,11 @@ def names_a_partition(tree: ast.AST) -> bool:
     return any(OWN in text for text in strings(tree))
 
 
-def makes_a_partition(tree: ast.AST) -> bool:
+def builds_a_partition(tree: ast.AST) -> bool:
     return mentions(tree, "partition_of")
 
 
-def takes_a_context_apart(tree: ast.AST) -> bool:
+def reads_a_context(tree: ast.AST) -> bool:
     """`ctx.partition` is read, whatever the context is called; `text.partition(…)` is a call and another thing."""
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     return any(
@@ -86,7 +86,7 @@ def takes_a_context_apart(tree: ast.AST) -> bool:
     ) or any(text == "partition" for text in strings(tree))
 
 
-def asks_a_store(tree: ast.AST) -> bool:
+def calls_a_store(tree: ast.AST) -> bool:
     """A method of a store is called, or handed on."""
     return any(
         isinstance(node, ast.Attribute) and node.attr in OPERATIONS and _is_a_store(node.value)
@@ -116,10 +116,10 @@ def mentions(tree: ast.AST, wanted: str) -> bool:
 
 
 RULES = [
-    pytest.param(names_a_partition, MAY_NAME_A_PARTITION, True, id="names a partition"),
-    pytest.param(makes_a_partition, MAY_MAKE_A_PARTITION_FROM_AN_ID, False, id="makes a partition from an id"),
-    pytest.param(takes_a_context_apart, MAY_TAKE_A_CONTEXT_APART, False, id="takes a context apart"),
-    pytest.param(asks_a_store, MAY_ASK_A_STORE, False, id="asks a store"),
+    pytest.param(names_a_partition, PARTITION_NAMERS, True, id="names a partition"),
+    pytest.param(builds_a_partition, PARTITION_BUILDERS, False, id="makes a partition from an id"),
+    pytest.param(reads_a_context, CONTEXT_READERS, False, id="takes a context apart"),
+    pytest.param(calls_a_store, STORE_CALLERS, False, id="asks a store"),
 ]
 
 
@@ -147,14 +147,14 @@ def test_only_the_listed_files_open_a_workspace(does: object, allowed: set[str],
     [
         (names_a_partition, "key = Key(f'WS#{other}', 'META')"),
         (names_a_partition, "key = Key('WS#' + other, 'META')"),
-        (makes_a_partition, "from api.access.context import partition_of as p"),
-        (makes_a_partition, "store.get(Key(context.partition_of(other), sk))"),
-        (takes_a_context_apart, "self._p = request.state.context.partition"),
-        (takes_a_context_apart, "getattr(ctx, 'partition')"),
-        (asks_a_store, "await self._store.get(key)"),
-        (asks_a_store, "await self._shop.store.write(*changes)"),
-        (asks_a_store, "work = partial(parts.store.query, partition)"),
-        (asks_a_store, "await SqliteStore(path).get(key)"),
+        (builds_a_partition, "from api.access.context import partition_of as p"),
+        (builds_a_partition, "store.get(Key(context.partition_of(other), sk))"),
+        (reads_a_context, "self._p = request.state.context.partition"),
+        (reads_a_context, "getattr(ctx, 'partition')"),
+        (calls_a_store, "await self._store.get(key)"),
+        (calls_a_store, "await self._shop.store.write(*changes)"),
+        (calls_a_store, "work = partial(parts.store.query, partition)"),
+        (calls_a_store, "await SqliteStore(path).get(key)"),
     ],
 )
 def test_every_form_of_opening_a_workspace_is_detected(does: object, source: str) -> None:
@@ -167,4 +167,4 @@ def test_every_form_of_opening_a_workspace_is_detected(does: object, source: str
 )
 def test_other_code_is_accepted(source: str) -> None:
     tree = ast.parse(source)
-    assert not any((names_a_partition(tree), makes_a_partition(tree), takes_a_context_apart(tree), asks_a_store(tree)))
+    assert not any((names_a_partition(tree), builds_a_partition(tree), reads_a_context(tree), calls_a_store(tree)))

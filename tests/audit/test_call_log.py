@@ -21,7 +21,7 @@ from tests.audit.test_call_packing import CALL
 NOW = CALL.at + 10
 
 
-class MoodyStore(SqliteStore):
+class FlakyStore(SqliteStore):
     """Busy as often as it is told; before it says so, it may have written all the same."""
 
     def __init__(self, path: Path) -> None:
@@ -46,13 +46,13 @@ class MoodyStore(SqliteStore):
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[MoodyStore]:
-    opened = MoodyStore(tmp_path / "test.db")
+async def store(tmp_path: Path) -> AsyncIterator[FlakyStore]:
+    opened = FlakyStore(tmp_path / "test.db")
     yield opened
     await opened.close()
 
 
-async def told(store: MoodyStore, workspace_id: str = CALL.workspace_id) -> list[str]:
+async def stored_calls(store: FlakyStore, workspace_id: str = CALL.workspace_id) -> list[str]:
     """The request ids of what is in the trail, oldest first."""
     records = await AuditRepository(store, workspace_id).page(1000, None, NOW, "2027-01")
     return [record.request_id for record in reversed(records)]
@@ -63,18 +63,18 @@ def numbered(number: int, **changed: object) -> ToolCallRecord:
 
 
 @pytest.mark.requirement("AUD-01")
-async def test_a_call_is_in_the_trail_within_a_second(store: MoodyStore) -> None:
+async def test_a_call_is_in_the_trail_within_a_second(store: FlakyStore) -> None:
     calls = CallLog(store)
 
     calls.add(CALL)
     async with asyncio.timeout(1.0):
         await store.written.wait()
 
-    assert await told(store) == [CALL.request_id]
+    assert await stored_calls(store) == [CALL.request_id]
     await calls.finish()
 
 
-async def test_calls_of_the_same_moment_are_written_together(store: MoodyStore) -> None:
+async def test_calls_of_the_same_moment_are_written_together(store: FlakyStore) -> None:
     calls = CallLog(store, every_seconds=0.0)
     for number in range(150):
         calls.add(numbered(number, workspace_id=f"ws_{number % 3}"))
@@ -84,22 +84,22 @@ async def test_calls_of_the_same_moment_are_written_together(store: MoodyStore) 
     items: list[Item] = []
     for number in range(3):
         items += await store.query(f"AUDIT#ws_{number}#2027-01#CALLS")
-        assert await told(store, f"ws_{number}") == [f"request-{each}" for each in range(number, 150, 3)]
+        assert await stored_calls(store, f"ws_{number}") == [f"request-{each}" for each in range(number, 150, 3)]
     assert len(items) == 3
     assert (calls.waiting, calls.dropped) == (0, 0)
 
 
-async def test_stopping_writes_the_remaining_records_at_once(store: MoodyStore) -> None:
+async def test_stopping_writes_the_remaining_records_at_once(store: FlakyStore) -> None:
     calls = CallLog(store, every_seconds=3600.0)
     calls.add(CALL)
 
     async with asyncio.timeout(5.0):
         await calls.finish()
 
-    assert await told(store) == [CALL.request_id]
+    assert await stored_calls(store) == [CALL.request_id]
 
 
-async def test_records_added_during_a_write_are_written_too(store: MoodyStore) -> None:
+async def test_records_added_during_a_write_are_written_too(store: FlakyStore) -> None:
     calls = CallLog(store, every_seconds=0.0)
     calls.add(numbered(0))
     await store.tried.wait()
@@ -109,10 +109,10 @@ async def test_records_added_during_a_write_are_written_too(store: MoodyStore) -
     calls.add(numbered(2))
     await calls.finish()
 
-    assert await told(store) == ["request-0", "request-1", "request-2"]
+    assert await stored_calls(store) == ["request-0", "request-1", "request-2"]
 
 
-async def test_finishing_without_records_does_nothing(store: MoodyStore) -> None:
+async def test_finishing_without_records_does_nothing(store: FlakyStore) -> None:
     await CallLog(store).finish()
 
     assert not store.tried.is_set()
@@ -120,7 +120,7 @@ async def test_finishing_without_records_does_nothing(store: MoodyStore) -> None
 
 @pytest.mark.parametrize("was_written", [False, True])
 async def test_a_write_is_retried_and_stores_no_call_twice(
-    store: MoodyStore, was_written: bool, caplog: pytest.LogCaptureFixture
+    store: FlakyStore, was_written: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     store.busy, store.writes_before_it_says_so = 2, was_written
     calls = CallLog(store, every_seconds=0.0, first_pause=0.001)
@@ -130,13 +130,13 @@ async def test_a_write_is_retried_and_stores_no_call_twice(
         await store.written.wait()
     await calls.finish()
 
-    assert await told(store) == [CALL.request_id]
+    assert await stored_calls(store) == [CALL.request_id]
     assert (store.busy, calls.waiting, calls.dropped) == (0, 0, 0)
     assert [record.__dict__["detail"] for record in caplog.records] == ["1 calls"] * 2
 
 
 async def test_while_the_store_is_unavailable_the_oldest_records_are_dropped(
-    store: MoodyStore, caplog: pytest.LogCaptureFixture
+    store: FlakyStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     calls = CallLog(store, every_seconds=3600.0, most_waiting=10)
     for number in range(25):
@@ -145,12 +145,12 @@ async def test_while_the_store_is_unavailable_the_oldest_records_are_dropped(
     assert (calls.waiting, calls.dropped) == (10, 15)
     await calls.finish()
 
-    assert await told(store) == [f"request-{number}" for number in range(15, 25)]
+    assert await stored_calls(store) == [f"request-{number}" for number in range(15, 25)]
     assert [(record.levelno, record.__dict__["detail"]) for record in caplog.records] == [(logging.ERROR, "15 calls")]
 
 
 async def test_stopping_does_not_wait_for_an_unavailable_store(
-    store: MoodyStore, caplog: pytest.LogCaptureFixture
+    store: FlakyStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     store.busy = 1000
     calls = CallLog(store, every_seconds=3600.0)
@@ -165,7 +165,7 @@ async def test_stopping_does_not_wait_for_an_unavailable_store(
     assert [record.__dict__["detail"] for record in caplog.records] == ["2500 calls"]
 
 
-async def test_adding_a_record_costs_little_more_than_keeping_it(store: MoodyStore) -> None:
+async def test_adding_a_record_costs_little_more_than_keeping_it(store: FlakyStore) -> None:
     """Best of some tries, against a thousand records kept in a list: what else the machine does is not counted.
 
     It is four times the list, and nine times while coverage is measured; a record ten times as expensive is 44 times.

@@ -25,7 +25,7 @@ from api.kit.storage.sqlite import SqliteStore
 from api.kit.storage.store import Store
 from api.main.container import build_container
 from tests.audit.test_call_packing import CALL
-from tests.harness import Workspace, complaints
+from tests.harness import Workspace, error_paths
 
 CHANGE = AuditRecord("", "server.updated", "server", "server_1", "Weather API", "api_key", "key_1", "CI", "")
 DAY = 24 * 3600.0
@@ -33,7 +33,7 @@ A_MILLISECOND = 0.002  # in which order two are that are closer is chance; once 
 ABOUT_A_MONTHS_END = 1_801_440_000.0  # 2027-02-01
 
 
-def noted(workspace: Workspace, calls: Sequence[ToolCallRecord]) -> None:
+def record_calls(workspace: Workspace, calls: Sequence[ToolCallRecord]) -> None:
     """As another process would."""
 
     async def note() -> None:
@@ -45,7 +45,7 @@ def noted(workspace: Workspace, calls: Sequence[ToolCallRecord]) -> None:
     asyncio.run(note())
 
 
-def called(workspace: Workspace, number: int = 0, **changed: Any) -> ToolCallRecord:
+def tool_call(workspace: Workspace, number: int = 0, **changed: Any) -> ToolCallRecord:
     at = SystemClock().now() + number / 1000
     return CALL._replace(workspace_id=workspace.id, at=at, request_id=f"request-{number}")._replace(**changed)
 
@@ -64,8 +64,8 @@ def all_pages(workspace: Workspace, query: str) -> list[dict[str, Any]]:
 
 @pytest.mark.requirement("AUD-01", "AUD-04")
 def test_a_call_is_listed_with_actor_tool_and_outcome(any_workspace: Workspace) -> None:
-    call = called(any_workspace, outcome="timeout", milliseconds=30_000)
-    noted(any_workspace, [call])
+    call = tool_call(any_workspace, outcome="timeout", milliseconds=30_000)
+    record_calls(any_workspace, [call])
 
     record = any_workspace.admin.get(any_workspace.audit).json()[0]
 
@@ -92,7 +92,7 @@ def test_records_of_changes_omit_the_fields_of_calls(workspace: Workspace) -> No
 
 
 def test_a_page_may_begin_inside_a_batch(any_workspace: Workspace) -> None:
-    noted(any_workspace, [called(any_workspace, number) for number in range(110)])
+    record_calls(any_workspace, [tool_call(any_workspace, number) for number in range(110)])
     any_workspace.make_agent()
 
     for query in ("limit=7", "limit=100", "limit=7&kind=calls"):
@@ -105,7 +105,7 @@ def test_a_page_may_begin_inside_a_batch(any_workspace: Workspace) -> None:
 
 def test_single_calls_are_paged_like_batches(any_workspace: Workspace) -> None:
     now = SystemClock().now()
-    noted(any_workspace, [called(any_workspace, number, at=now + 2 * number) for number in range(40)])
+    record_calls(any_workspace, [tool_call(any_workspace, number, at=now + 2 * number) for number in range(40)])
 
     for limit in (6, 30, 100):
         told = all_pages(any_workspace, f"limit={limit}&kind=calls")
@@ -113,7 +113,7 @@ def test_single_calls_are_paged_like_batches(any_workspace: Workspace) -> None:
 
 
 def test_changes_and_calls_can_be_listed_separately(workspace: Workspace) -> None:
-    noted(workspace, [called(workspace, number) for number in range(5)])
+    record_calls(workspace, [tool_call(workspace, number) for number in range(5)])
 
     def actions(query: str) -> set[str]:
         return {record["action"] for record in workspace.admin.get(f"{workspace.audit}?{query}").json()}
@@ -121,12 +121,12 @@ def test_changes_and_calls_can_be_listed_separately(workspace: Workspace) -> Non
     assert actions("kind=calls") == {"tool.called"}
     assert actions("kind=config") == {"workspace.created", "api_key.created"}
     assert actions("limit=100") == {"tool.called", "workspace.created", "api_key.created"}
-    assert complaints(workspace.admin.get(f"{workspace.audit}?kind=call")) == ["kind"]
+    assert error_paths(workspace.admin.get(f"{workspace.audit}?kind=call")) == ["kind"]
 
 
 def test_another_workspace_cannot_see_the_calls(workspace: Workspace) -> None:
     other = workspace.plugboard.make_workspace("Globex")
-    noted(workspace, [called(workspace), called(other, tool="of_the_other")])
+    record_calls(workspace, [tool_call(workspace), tool_call(other, tool="of_the_other")])
 
     assert "of_the_other" not in workspace.admin.get(workspace.audit).text
     assert "of_the_other" in other.admin.get(other.audit).text
@@ -134,7 +134,7 @@ def test_another_workspace_cannot_see_the_calls(workspace: Workspace) -> None:
 
 def test_a_stopping_process_writes_its_pending_records(workspace: Workspace) -> None:
     """`noted` ends right after the note, long before it would be time to write."""
-    noted(workspace, [called(workspace)])
+    record_calls(workspace, [tool_call(workspace)])
 
     assert len(all_pages(workspace, "kind=calls")) == 1
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 import pytest
 
 from bench.comparisons import Comparison
-from bench.load import Question, Round, WrongAnswer, check, whole_body
-from bench.plan import FULL, QUICK, Measured, Plan
+from bench.load import Request, Round, UnexpectedResponse, check_body, complete_body
+from bench.plan import FULL, QUICK, Measurements, Plan
 from bench.report import Ratio, ratios
 
 CALL = Comparison("call, 32 at a time / floor", "call few 32", "call asgi 32", at_most=1.5)
@@ -15,41 +15,41 @@ def round_of(cpu_seconds: float, seconds: float = 1.0, p50: float = 0.001) -> Ro
     return Round(requests=1000, seconds=seconds, p50=p50, cpu_seconds=cpu_seconds)
 
 
-def measured(plan: Plan, compared: Comparison, these: Sequence[Round], those: Sequence[Round]) -> Ratio:
+def ratio_of(plan: Plan, compared: Comparison, these: Sequence[Round], those: Sequence[Round]) -> Ratio:
     rounds = {compared.case: list(these), compared.than: list(those)}
-    (found,) = ratios(Measured(plan, [compared], rounds, start_seconds={}, peak_bytes={}))
+    (found,) = ratios(Measurements(plan, [compared], rounds, start_seconds={}, peak_bytes={}))
     return found
 
 
 def test_more_time_than_the_limit_misses() -> None:
-    found = measured(FULL, CALL, [round_of(0.16)], [round_of(0.10)])
+    found = ratio_of(FULL, CALL, [round_of(0.16)], [round_of(0.10)])
 
     assert found.misses()
     assert found.ratio == pytest.approx(1.6)
 
 
 def test_a_time_within_the_limit_does_not_miss() -> None:
-    assert not measured(FULL, CALL, [round_of(0.14)], [round_of(0.10)]).misses()
+    assert not ratio_of(FULL, CALL, [round_of(0.14)], [round_of(0.10)]).misses()
 
 
 def test_one_bad_round_does_not_decide() -> None:
     these = [round_of(0.14), round_of(0.90), round_of(0.13)]
 
-    found = measured(FULL, CALL, these, [round_of(0.10)] * 3)
+    found = ratio_of(FULL, CALL, these, [round_of(0.10)] * 3)
 
     assert found.ratio == pytest.approx(1.4)
 
 
 def test_concurrent_requests_are_compared_by_the_cpu_time_of_the_server() -> None:
-    found = measured(FULL, CALL, [round_of(0.14, seconds=9.0)], [round_of(0.10, seconds=1.0)])
+    found = ratio_of(FULL, CALL, [round_of(0.14, seconds=9.0)], [round_of(0.10, seconds=1.0)])
 
-    assert (found.ratio, found.by_the_clock) == (pytest.approx(1.4), pytest.approx(9.0))
+    assert (found.ratio, found.wall_clock) == (pytest.approx(1.4), pytest.approx(9.0))
 
 
 def test_single_requests_are_compared_by_their_median_wait() -> None:
     alone = replace(CALL, case="call few 1", than="call asgi 1")
 
-    found = measured(FULL, alone, [round_of(0.1, p50=0.004)], [round_of(0.1, p50=0.002)])
+    found = ratio_of(FULL, alone, [round_of(0.1, p50=0.004)], [round_of(0.1, p50=0.002)])
 
     assert found.ratio == pytest.approx(2.0)
 
@@ -64,7 +64,7 @@ def test_the_quick_run_measures_exactly_the_comparisons_with_a_limit() -> None:
 @pytest.mark.parametrize("plan", [FULL, QUICK])
 @pytest.mark.parametrize(("cpu_seconds", "misses"), [(0.16, False), (0.17, True)])
 def test_a_tolerance_raises_the_limit(plan: Plan, cpu_seconds: float, misses: bool) -> None:
-    result = measured(plan, CALL, [round_of(cpu_seconds)], [round_of(0.10)])
+    result = ratio_of(plan, CALL, [round_of(cpu_seconds)], [round_of(0.10)])
 
     assert result.at_most == 1.5
     assert result.misses(tolerance=0.1) is misses
@@ -92,13 +92,13 @@ def test_the_limits_are_the_agreed_ones(case: str, than: str, at_most: float) ->
     "answer", [b"HTTP/1.1 500 Oh\r\ncontent-length: 2\r\n\r\nno", b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nno"]
 )
 def test_an_error_response_ends_the_run(answer: bytes) -> None:
-    with pytest.raises(WrongAnswer):
-        whole_body(answer)
+    with pytest.raises(UnexpectedResponse):
+        complete_body(answer)
 
 
 def test_a_response_that_differs_from_the_first_ends_the_run() -> None:
-    question = Question.get("/tools", "key", b'{"tools":[1]}')
+    question = Request.get("/tools", "key", b'{"tools":[1]}')
 
-    check(b'{"tools":[1]}', question)
-    with pytest.raises(WrongAnswer):
-        check(b'{"tools":[2]}', question)
+    check_body(b'{"tools":[1]}', question)
+    with pytest.raises(UnexpectedResponse):
+        check_body(b'{"tools":[2]}', question)

@@ -27,20 +27,20 @@ class Browser:
 
     def connect(self, page: str) -> Mapping[str, str]:
         """Presses the button on the page and goes where it is sent; what the query of the last URL says."""
-        shown = self._sent("GET", page)
+        shown = self._send("GET", page)
         assert shown.status_code == 200, shown.text
         url = urljoin(page, _form(shown.text))
-        answer = self._sent("POST", url, Origin=self._public)
+        answer = self._send("POST", url, Origin=self._public)
         for _ in range(MAX_REDIRECTS):
             if not answer.has_redirect_location:
                 told = dict(parse_qsl(urlsplit(url).query))
                 assert answer.status_code == (400 if "error" in told else 200), answer.text
                 return told
             url = urljoin(url, answer.headers["Location"])
-            answer = self._sent("GET", url)
+            answer = self._send("GET", url)
         raise AssertionError(f"more than {MAX_REDIRECTS} redirects")
 
-    def _sent(self, method: str, url: str, **headers: str) -> httpx2.Response:
+    def _send(self, method: str, url: str, **headers: str) -> httpx2.Response:
         self.visited.append(url)
         is_ours = urljoin(url, "/") == f"{self._public}/"
         sent = headers | ({"Cookie": self._cookie} if is_ours and self.cookies else {})
@@ -48,14 +48,14 @@ class Browser:
         with httpx2.Client(verify=NO_TLS, timeout=PATIENCE_SECONDS, trust_env=False) as client:
             answer = client.request(method, where, headers=sent)
         if is_ours:
-            self._keep(answer.headers.get_list("Set-Cookie"))
+            self._store_cookies(answer.headers.get_list("Set-Cookie"))
         return answer
 
     @property
     def _cookie(self) -> str:
         return "; ".join(f"{name}={value}" for name, value in self.cookies.items())
 
-    def _keep(self, told: list[str]) -> None:
+    def _store_cookies(self, told: list[str]) -> None:
         for line in told:
             for name, morsel in SimpleCookie(line).items():
                 self.cookies[name] = morsel.value

@@ -29,10 +29,10 @@ SECONDS = 20.0
 EXAMPLES = {"string": "text", "integer": 3, "number": 2.5, "boolean": True, "array": [], "object": {}}
 
 Json = dict[str, Any]
-Play = Callable[[McpClient, Json], Awaitable[None]]
+ScenarioClient = Callable[[McpClient, Json], Awaitable[None]]
 
 
-class Obliging:
+class ConsentingRespondent:
     """Agrees to every form, with its defaults."""
 
     capabilities: Mapping[str, Any] = {"elicitation": {"form": {}}}
@@ -58,13 +58,13 @@ async def call_all(client: McpClient, _context: Json) -> None:
     await asyncio.gather(*(client.call_tool(tool["name"], arguments(tool), tool) for tool in tools))
 
 
-async def call_as_told(client: McpClient, context: Json) -> None:
+async def call_given_tools(client: McpClient, context: Json) -> None:
     await client.list_tools()
     for call in context["toolCalls"]:
         await client.call_tool(call["name"], call["arguments"])
 
 
-async def ask_everything(client: McpClient, context: Json) -> None:
+async def use_every_feature(client: McpClient, context: Json) -> None:
     await call_all(client, context)
     for resource in (await client.call("resources/list"))["resources"]:
         await client.call("resources/read", {"uri": resource["uri"]})
@@ -77,22 +77,22 @@ async def send_schema_back(client: McpClient, _context: Json) -> None:
     await client.call_tool("json_schema_echo", {"schema": schemas["json_schema_2020_12_tool"]})
 
 
-PLAYS: Mapping[str, Play] = {
+SCENARIOS: Mapping[str, ScenarioClient] = {
     "initialize": look,
     "tools_call": call_all,
     "elicitation-sep1034-client-defaults": call_all,
     "sse-retry": call_all,
     "request-metadata": look,
     "sep-2322-client-request-state": call_all,
-    "http-standard-headers": ask_everything,
-    "http-custom-headers": call_as_told,
+    "http-standard-headers": use_every_feature,
+    "http-custom-headers": call_given_tools,
     "http-invalid-tool-headers": call_all,
     "json-schema-ref-no-deref": look,
     "json-schema-2020-12-preservation": send_schema_back,
 }
 
 # All others are played as Plugboard is: nobody is there to be asked anything.
-WITH_SOMEBODY = {"elicitation-sep1034-client-defaults", "sep-2322-client-request-state"}
+WITH_RESPONDENT = {"elicitation-sep1034-client-defaults", "sep-2322-client-request-state"}
 
 
 def arguments(tool: Json) -> Json:
@@ -114,13 +114,13 @@ async def connected(url: str, respondent: Respondent) -> AsyncIterator[McpClient
 
 
 async def speak(url: str, scenario: str, context: Json) -> None:
-    async with connected(url, Obliging() if scenario in WITH_SOMEBODY else NOBODY) as client:
-        await PLAYS[scenario](client, context)
+    async with connected(url, ConsentingRespondent() if scenario in WITH_RESPONDENT else NOBODY) as client:
+        await SCENARIOS[scenario](client, context)
 
 
 def main(url: str) -> None:
     scenario, context = os.environ[SCENARIO], json.loads(os.environ.get(CONTEXT, "{}"))
-    if play := connecting.PLAYS.get(scenario):
+    if play := connecting.SCENARIOS.get(scenario):
         play(url, context)
     else:
         asyncio.run(speak(url, scenario, context))

@@ -24,7 +24,7 @@ WITH_DOCUMENT = "https://conformance-test.local"
 MAX_CONNECTS = 3
 
 Json = dict[str, Any]
-Play = Callable[[str, Json], None]
+ScenarioClient = Callable[[str, Json], None]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Product:
             return {"error": str(answer.json()["code"])}
         return self.browser.connect(answer.json()["authUrl"])
 
-    def complaint(self) -> str | None:
+    def error_text(self) -> str | None:
         """What is wrong when an agent lists the tools and calls each of them; None where nothing is."""
         path, admin = f"{self.workspace.agents}/{self.agent}", self.workspace.admin
         listed = admin.get(f"{path}/tools").json()
@@ -73,7 +73,7 @@ def use(url: str, _context: Json) -> None:
         connect_until_it_works(made)
 
 
-def use_as_told(url: str, context: Json) -> None:
+def use_given_context(url: str, context: Json) -> None:
     """With the client that somebody has registered by hand."""
     with product(url, config={"clientId": context["client_id"], "clientSecret": context["client_secret"]}) as made:
         connect_until_it_works(made)
@@ -84,13 +84,13 @@ def use_with_document(url: str, _context: Json) -> None:
         connect_until_it_works(made)
 
 
-def use_by_itself(url: str, context: Json) -> None:
+def use_client_credentials(url: str, context: Json) -> None:
     """Nobody consents: the client asks for itself."""
     secret = {"clientSecret": "client_secret", "privateKey": "private_key_pem"}
     config = {name: context[told] for name, told in secret.items() if told in context}
     config["clientId"] = context["client_id"]
     with product(url, oauthGrant="client_credentials", config=config) as made:
-        complaint = made.complaint()
+        complaint = made.error_text()
         assert complaint is None, complaint
 
 
@@ -99,7 +99,7 @@ def give_up(url: str, _context: Json) -> None:
     with product(url) as made:
         for _ in range(MAX_CONNECTS):
             made.connect()
-            assert made.complaint() is not None, "it should not work"
+            assert made.error_text() is not None, "it should not work"
 
 
 def be_refused(url: str, _context: Json) -> None:
@@ -114,13 +114,13 @@ def connect_until_it_works(made: Product) -> None:
     for _ in range(MAX_CONNECTS):
         came = made.connect()
         assert "connected" in came, came
-        complaint = made.complaint()
+        complaint = made.error_text()
         if complaint != "reconnect_required":
             break
     assert complaint is None, complaint
 
 
-PLAYS: Mapping[str, Play] = {
+SCENARIOS: Mapping[str, ScenarioClient] = {
     "auth/metadata-default": use,
     "auth/metadata-var1": use,
     "auth/metadata-var2": use,
@@ -134,7 +134,7 @@ PLAYS: Mapping[str, Play] = {
     "auth/token-endpoint-auth-basic": use,
     "auth/token-endpoint-auth-post": use,
     "auth/token-endpoint-auth-none": use,
-    "auth/pre-registration": use_as_told,
+    "auth/pre-registration": use_given_context,
     "auth/resource-mismatch": be_refused,
     "auth/offline-access-scope": use,
     "auth/offline-access-not-supported": use,
@@ -146,8 +146,8 @@ PLAYS: Mapping[str, Play] = {
     "auth/iss-unexpected": be_refused,
     "auth/iss-normalized": be_refused,
     "auth/metadata-issuer-mismatch": be_refused,
-    "auth/client-credentials-basic": use_by_itself,
-    "auth/client-credentials-jwt": use_by_itself,
+    "auth/client-credentials-basic": use_client_credentials,
+    "auth/client-credentials-jwt": use_client_credentials,
     "auth/2025-03-26-oauth-metadata-backcompat": use,
     "auth/2025-03-26-oauth-endpoint-fallback": use,
 }

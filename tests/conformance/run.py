@@ -32,7 +32,7 @@ SUITE = PACKAGES / "@modelcontextprotocol/conformance"
 # How many scenarios each revision requires of a client.
 REQUIRED = {"2025-11-25": 18, "2026-07-28": 32}
 # Required by neither, and held to all the same: an addition, two extensions, and how servers of 2025-03-26 authorize.
-HELD_TO = (
+REVISIONS = (
     "json-schema-2020-12-preservation",
     "auth/client-credentials-basic",
     "auth/client-credentials-jwt",
@@ -41,7 +41,7 @@ HELD_TO = (
 )
 
 CLIENT_MS, SCENARIO_SECONDS = 60_000, 120
-ALONE = "--in-a-network-of-its-own"
+ISOLATED = "--in-a-network-of-its-own"
 SIOCSIFFLAGS, IFF_UP = 0x8914, 0x1
 
 
@@ -59,12 +59,12 @@ class Verdict:
         return self.checks["SUCCESS"]
 
     @property
-    def made(self) -> int:
+    def successes(self) -> int:
         return self.passed + self.checks["FAILURE"] + self.checks["WARNING"]
 
     @property
     def is_good(self) -> bool:
-        return self.code == 0 and 0 < self.passed == self.made
+        return self.code == 0 and 0 < self.passed == self.successes
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Revision:
     def summary(self, verdicts: Sequence[Verdict]) -> str:
         required = [each for each in verdicts if each.scenario in self.required]
         good = sum(each.is_good for each in required)
-        passed, made = sum(each.passed for each in verdicts), sum(each.made for each in verdicts)
+        passed, made = sum(each.passed for each in verdicts), sum(each.successes for each in verdicts)
         others = [each for each in verdicts if each.scenario not in self.required]
         return (
             f"{self.name}: {good}/{len(required)} required scenarios passed, "
@@ -89,7 +89,7 @@ class Revision:
         )
 
 
-def complaints(revision: Revision, verdicts: Sequence[Verdict]) -> list[str]:
+def problems(revision: Revision, verdicts: Sequence[Verdict]) -> list[str]:
     bad = [f"{revision.name}: {each.scenario} did not pass" for each in verdicts if not each.is_good]
     run, expected = sum(each.scenario in revision.required for each in verdicts), REQUIRED[revision.name]
     few = [f"{revision.name}: {run} required scenarios were run, there should be {expected}"] if run < expected else []
@@ -120,17 +120,17 @@ def run(scenario: str, revision: str) -> Verdict:
 
 def run_all(revision: Revision) -> list[str]:
     verdicts = []
-    for scenario in (*revision.required, *HELD_TO):
+    for scenario in (*revision.required, *REVISIONS):
         found = run(scenario, revision.name)
         verdicts.append(found)
-        say(f"  {'passed' if found.is_good else 'FAILED'}  {scenario}  {found.passed}/{found.made} checks")
+        print_line(f"  {'passed' if found.is_good else 'FAILED'}  {scenario}  {found.passed}/{found.successes} checks")
         if not found.is_good:
-            say(found.output)
-    say(revision.summary(verdicts))
-    return complaints(revision, verdicts)
+            print_line(found.output)
+    print_line(revision.summary(verdicts))
+    return problems(revision, verdicts)
 
 
-def say(text: str) -> None:
+def print_line(text: str) -> None:
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 
@@ -141,17 +141,17 @@ def bring_up_loopback() -> None:
         fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh22x", b"lo", IFF_UP))
 
 
-def go_alone() -> None:
+def enter_network_namespace() -> None:
     """Starts over; root in there is whoever it was outside."""
     if not NODE.exists() or not SUITE.exists():
         sys.exit("The conformance suite is not installed: run `npm ci` in tests/tools (Linux on x64).")
-    program = [sys.executable, "-m", "tests.conformance.run", ALONE]
+    program = [sys.executable, "-m", "tests.conformance.run", ISOLATED]
     os.execvp("unshare", ["unshare", "--map-root-user", "--net", *program])  # noqa: S606  no shell is wanted
 
 
 def main() -> None:
-    if ALONE not in sys.argv[1:]:
-        go_alone()
+    if ISOLATED not in sys.argv[1:]:
+        enter_network_namespace()
     bring_up_loopback()
     if failed := [each for name in REQUIRED for each in run_all(Revision.read(name))]:
         sys.exit("\n".join(failed))

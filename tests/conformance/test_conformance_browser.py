@@ -12,7 +12,7 @@ PUBLIC = "https://plugboard.example.com"
 PAGE = b'<form method="post"><button>Connect</button></form>'
 
 
-class Elsewhere:
+class OtherHost:
     """Sends everybody back to where they say they came from."""
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ async def answer(send: Any, status: int, body: bytes = b"", **headers: str) -> N
 
 
 def test_the_browser_returns_with_its_cookie_and_sends_it_to_no_other_host() -> None:
-    elsewhere = Elsewhere()
+    elsewhere = OtherHost()
     with listening(elsewhere) as there:
         service = Service(there)
         with listening(service) as here:

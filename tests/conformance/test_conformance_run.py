@@ -7,19 +7,19 @@ from pathlib import Path
 import pytest
 
 from tests.conformance import connecting
-from tests.conformance.client import PLAYS
-from tests.conformance.run import HELD_TO, REQUIRED, ROOT, Revision, Verdict, complaints, verdict
+from tests.conformance.client import SCENARIOS
+from tests.conformance.run import REQUIRED, REVISIONS, ROOT, Revision, Verdict, problems, verdict
 
 REVISION = Revision("2025-11-25", ("initialize", *(f"scenario-{number}" for number in range(17))))
 
 
-def judged(scenario: str, code: int = 0, **checks: int) -> Verdict:
+def verdict_of(scenario: str, code: int = 0, **checks: int) -> Verdict:
     made = [{"status": status} for status, number in checks.items() for _ in range(number)]
     return verdict(scenario, made, code, "")
 
 
 def all_good() -> list[Verdict]:
-    return [judged(scenario, SUCCESS=2, INFO=5) for scenario in REVISION.required]
+    return [verdict_of(scenario, SUCCESS=2, INFO=5) for scenario in REVISION.required]
 
 
 @pytest.mark.parametrize(
@@ -36,30 +36,30 @@ def all_good() -> list[Verdict]:
 def test_a_scenario_passes_if_it_has_checks_and_all_succeed(
     code: int, checks: Mapping[str, int], is_good: bool
 ) -> None:
-    assert judged("initialize", code, **checks).is_good is is_good
+    assert verdict_of("initialize", code, **checks).is_good is is_good
 
 
 def test_a_failed_scenario_is_named() -> None:
-    assert complaints(REVISION, all_good()) == []
-    assert complaints(REVISION, [*all_good(), judged("another", FAILURE=1)]) == ["2025-11-25: another did not pass"]
+    assert problems(REVISION, all_good()) == []
+    assert problems(REVISION, [*all_good(), verdict_of("another", FAILURE=1)]) == ["2025-11-25: another did not pass"]
 
 
 def test_missing_scenarios_are_detected() -> None:
-    only_extra = [*all_good()[:-1], judged("another", SUCCESS=1)]
+    only_extra = [*all_good()[:-1], verdict_of("another", SUCCESS=1)]
 
-    assert complaints(REVISION, only_extra) == ["2025-11-25: 17 required scenarios were run, there should be 18"]
+    assert problems(REVISION, only_extra) == ["2025-11-25: 17 required scenarios were run, there should be 18"]
 
 
 def test_the_counts_show_required_and_optional_scenarios() -> None:
-    verdicts = [*all_good()[:-1], judged("scenario-16", SUCCESS=1, FAILURE=2), judged("another", SUCCESS=1)]
+    verdicts = [*all_good()[:-1], verdict_of("scenario-16", SUCCESS=1, FAILURE=2), verdict_of("another", SUCCESS=1)]
 
     assert REVISION.summary(verdicts) == "2025-11-25: 17/18 required scenarios passed, 1/1 others, 36/38 checks"
 
 
 def test_every_scenario_that_runs_has_a_client() -> None:
-    assert set(HELD_TO) <= {*PLAYS, *connecting.PLAYS}
-    assert not set(PLAYS) & set(connecting.PLAYS)
-    assert len({*PLAYS, *connecting.PLAYS} - {*HELD_TO}) >= max(REQUIRED.values())
+    assert set(REVISIONS) <= {*SCENARIOS, *connecting.SCENARIOS}
+    assert not set(SCENARIOS) & set(connecting.SCENARIOS)
+    assert len({*SCENARIOS, *connecting.SCENARIOS} - {*REVISIONS}) >= max(REQUIRED.values())
 
 
 def test_an_unknown_scenario_ends_with_an_error() -> None:

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import httpx2
 
-from demo.oauth_provider.server import Server as Provider
+from demo.oauth_provider.server import OAuthProvider as Provider
 from demo.oauth_provider.server import Tenant
 from tests.harness import Plugboard, Workspace, caller
 
@@ -38,29 +38,29 @@ class ConnectableServer:
     def plugboard(self) -> Plugboard:
         return self.workspace.plugboard
 
-    def begun(self, **query: str) -> httpx2.Response:
+    def start(self, **query: str) -> httpx2.Response:
         return self.workspace.admin.get(f"{self.path}/oauth/authorize", params=query)
 
     def page(self, **query: str) -> str:
         """The path of the page on which somebody goes on."""
-        answer = self.begun(**query)
+        answer = self.start(**query)
         assert answer.status_code == 200, answer.text
         return urlsplit(answer.json()["authUrl"]).path
 
     def status(self) -> Json:
         return _read(self.workspace.admin.get(f"{self.path}/oauth/status"))
 
-    def shown(self) -> Json:
+    def get(self) -> Json:
         return _read(self.workspace.admin.get(self.path))
 
     def change(self, **changed: Any) -> None:
         answer = self.workspace.admin.put(self.path, json=changed)
         assert answer.status_code == 200, answer.text
 
-    def called(self, tool: str = "whoami") -> Json:
+    def call(self, tool: str = "whoami") -> Json:
         """What an agent is answered that asks for one of the server's tools."""
         agent = f"{self.workspace.agents}/{self.workspace.make_agent(enabledMcpServerIds=[self.id])['id']}"
-        body = {"toolName": f"mcp_{self.shown()['slug']}_{tool}", "args": {}}
+        body = {"toolName": f"mcp_{self.get()['slug']}_{tool}", "args": {}}
         return _read(self.workspace.admin.post(f"{agent}/tool-calls", json=body))
 
     def events(self) -> list[str]:
@@ -70,18 +70,18 @@ class ConnectableServer:
 
     def assert_untouched(self) -> None:
         """Nobody was asked for tokens, and nothing of a connection is stored."""
-        assert self.tenant.asked("token") == []
+        assert self.tenant.requests_to("token") == []
         self.assert_not_connected()
 
     def assert_not_connected(self) -> None:
         status = self.status()
         assert (status["connected"], status["scopes"], status.get("connectedAt")) == (False, [], None)
-        assert self.shown()["oauthConnected"] is False
+        assert self.get()["oauthConnected"] is False
         assert "server.connected" not in self.events()
 
 
 @dataclass
-class Visitor:
+class ConsentBrowser:
     """A browser that does one step at a time. Its cookies are those of the Plugboard alone."""
 
     plugboard: Plugboard
@@ -131,12 +131,12 @@ class Callback:
     def __getitem__(self, name: str) -> str:
         return dict(self.params)[name]
 
-    def but(self, **changed: str | None) -> Callback:
+    def with_params(self, **changed: str | None) -> Callback:
         """None takes a parameter away."""
         kept = [(name, value) for name, value in self.params if name not in changed]
         return Callback(self.path, [*kept, *((name, value) for name, value in changed.items() if value is not None)])
 
-    def with_more(self, *pairs: tuple[str, str]) -> Callback:
+    def with_added(self, *pairs: tuple[str, str]) -> Callback:
         return Callback(self.path, [*self.params, *pairs])
 
     def at(self, path: str) -> Callback:

@@ -3,27 +3,27 @@ from collections.abc import Iterator
 import pytest
 
 from api.main.settings import Settings
-from demo.oauth_provider.server import Server, authorization_server
-from tests.connections.tokens.refresh_pool import Pool, Stage, on_dynamodb, open_pool, open_stage
+from demo.oauth_provider.server import OAuthProvider, oauth_provider
+from tests.connections.tokens.refresh_pool import Pool, RefreshEnvironment, on_dynamodb, open_environment, open_pool
 from tests.fakes.still_clock import StillClock
 from tests.harness import Plugboard, served
 
 
 @pytest.fixture(scope="module")
-def one_provider() -> Iterator[Server]:
-    with authorization_server() as server:
+def one_provider() -> Iterator[OAuthProvider]:
+    with oauth_provider() as server:
         yield server
 
 
 @pytest.fixture
-def provider(one_provider: Server) -> Server:
+def provider(one_provider: OAuthProvider) -> OAuthProvider:
     """As if it had just been started."""
     one_provider.reset()
     return one_provider
 
 
 @pytest.fixture(scope="module")
-def one_plugboard(one_provider: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plugboard]:
+def one_plugboard(one_provider: OAuthProvider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plugboard]:
     """It takes the provider for all four services."""
     data_dir = tmp_path_factory.mktemp("connections")
     environment = one_provider.environment() | {"PLUGBOARD_DATA_DIR": str(data_dir)}
@@ -32,7 +32,7 @@ def one_plugboard(one_provider: Server, tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.fixture
-def plugboard(one_plugboard: Plugboard, provider: Server) -> Plugboard:  # noqa: ARG001  it is to be as new
+def plugboard(one_plugboard: Plugboard, provider: OAuthProvider) -> Plugboard:  # noqa: ARG001  it is to be as new
     return one_plugboard
 
 
@@ -42,14 +42,16 @@ def clock() -> StillClock:
 
 
 @pytest.fixture(scope="module")
-def one_timed(one_provider: Server, tmp_path_factory: pytest.TempPathFactory, clock: StillClock) -> Iterator[Plugboard]:
+def one_timed(
+    one_provider: OAuthProvider, tmp_path_factory: pytest.TempPathFactory, clock: StillClock
+) -> Iterator[Plugboard]:
     environment = one_provider.environment() | {"PLUGBOARD_DATA_DIR": str(tmp_path_factory.mktemp("timed"))}
     with served(Settings.from_environment(environment), clock) as plugboard:
         yield plugboard
 
 
 @pytest.fixture
-def timed(one_timed: Plugboard, provider: Server) -> Plugboard:  # noqa: ARG001
+def timed(one_timed: Plugboard, provider: OAuthProvider) -> Plugboard:  # noqa: ARG001
     """The same, but its time passes only when a test says so."""
     return one_timed
 
@@ -62,12 +64,12 @@ def pool() -> Iterator[Pool]:
 
 
 @pytest.fixture(scope="module")
-def sqlite(one_provider: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    with open_stage(one_provider, PLUGBOARD_DATA_DIR=str(tmp_path_factory.mktemp("processes"))) as stage:
+def sqlite(one_provider: OAuthProvider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RefreshEnvironment]:
+    with open_environment(one_provider, PLUGBOARD_DATA_DIR=str(tmp_path_factory.mktemp("processes"))) as stage:
         yield stage
 
 
 @pytest.fixture(scope="module")
-def dynamodb(one_provider: Server, dynoxide: str) -> Iterator[Stage]:
+def dynamodb(one_provider: OAuthProvider, dynoxide: str) -> Iterator[RefreshEnvironment]:
     with on_dynamodb(one_provider, dynoxide) as stage:
         yield stage

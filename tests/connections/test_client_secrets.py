@@ -7,8 +7,8 @@ import pytest
 from api.access.context import partition_of
 from api.kit.crypto.reencryption import rewrap
 from api.main.container import Container
-from demo.oauth_provider.server import Server, Tenant
-from tests.connections.browser_flow import ConnectableServer, Visitor, mcp_server, result_of
+from demo.oauth_provider.server import OAuthProvider, Tenant
+from tests.connections.browser_flow import ConnectableServer, ConsentBrowser, mcp_server, result_of
 from tests.connections.workspace_owner import in_another_process
 from tests.harness import Plugboard
 
@@ -16,90 +16,92 @@ SECRET = "canary-secret-of-a-client"
 
 
 @pytest.fixture
-def acme(provider: Server) -> Tenant:
+def acme(provider: OAuthProvider) -> Tenant:
     return provider.tenant("acme")
 
 
 def connected(server: ConnectableServer) -> ConnectableServer:
-    assert Visitor(server.plugboard).connect(server) == {"connected": server.id}
+    assert ConsentBrowser(server.plugboard).connect(server) == {"connected": server.id}
     return server
 
 
 @pytest.mark.requirement("OAU-09")
 def test_a_client_secret_is_sent_only_to_the_issuer_that_first_received_it(
-    plugboard: Plugboard, provider: Server, acme: Tenant
+    plugboard: Plugboard, provider: OAuthProvider, acme: Tenant
 ) -> None:
     evil = provider.tenant("evil")
     acme.add_client("ours", secret=SECRET)
     server = connected(mcp_server(plugboard, acme, config={"clientId": "ours", "clientSecret": SECRET}))
-    acme.behave(authorization_servers=(evil.issuer,))
+    acme.configure(authorization_servers=(evil.issuer,))
 
-    answers = [server.begun(), server.workspace.admin.post(f"{server.path}/oauth/disconnect"), server.begun()]
+    answers = [server.start(), server.workspace.admin.post(f"{server.path}/oauth/disconnect"), server.start()]
 
     assert [each.status_code for each in answers] == [409, 200, 409]
     assert "names another authorization server" in answers[0].json()["detail"]
     assert evil.origin not in answers[0].text
-    assert (evil.asked("authorize"), evil.asked("token")) == ([], [])
-    acme.behave(authorization_servers=())
+    assert (evil.requests_to("authorize"), evil.requests_to("token")) == ([], [])
+    acme.configure(authorization_servers=())
     connected(server)
 
 
 @pytest.mark.requirement("OAU-09")
-def test_another_secret_may_be_used_with_another_issuer(plugboard: Plugboard, provider: Server, acme: Tenant) -> None:
+def test_another_secret_may_be_used_with_another_issuer(
+    plugboard: Plugboard, provider: OAuthProvider, acme: Tenant
+) -> None:
     beta = provider.tenant("beta")
     acme.add_client("ours", secret=SECRET)
     beta.add_client("ours", secret="another")
     server = connected(mcp_server(plugboard, acme, config={"clientId": "ours", "clientSecret": SECRET}))
-    acme.behave(authorization_servers=(beta.issuer,))
+    acme.configure(authorization_servers=(beta.issuer,))
 
     server.change(config={"clientId": "ours", "clientSecret": "another"})
 
     connected(server)
     assert beta.counts["exchanges"] == 1
-    assert SECRET not in str([(each.headers, each.body) for each in beta.seen])
+    assert SECRET not in str([(each.headers, each.body) for each in beta.recorded_requests])
 
 
 @pytest.mark.requirement("OAU-09")
 def test_a_secret_entered_during_a_consent_is_not_sent_to_its_issuer(
-    plugboard: Plugboard, provider: Server, acme: Tenant
+    plugboard: Plugboard, provider: OAuthProvider, acme: Tenant
 ) -> None:
     evil = provider.tenant("evil")
     evil.add_client("ours", secret="another")
-    acme.behave(authorization_servers=(evil.issuer,))
+    acme.configure(authorization_servers=(evil.issuer,))
     server = mcp_server(plugboard, acme, config={"clientId": "ours", "clientSecret": "another"})
-    visitor = Visitor(plugboard)
+    visitor = ConsentBrowser(plugboard)
     came = visitor.consent(server.page())
-    acme.behave(authorization_servers=())
+    acme.configure(authorization_servers=())
     server.change(config={"clientId": "ours", "clientSecret": SECRET})
 
     assert result_of(visitor.land(came)) == {"error": "server_changed"}
-    assert evil.asked("token") == []
+    assert evil.requests_to("token") == []
     acme.add_client("ours", secret=SECRET)
     connected(server)
 
 
 @pytest.mark.requirement("OAU-09")
 def test_a_client_credentials_secret_is_sent_only_to_its_first_issuer(
-    plugboard: Plugboard, provider: Server, acme: Tenant
+    plugboard: Plugboard, provider: OAuthProvider, acme: Tenant
 ) -> None:
     evil, config = provider.tenant("evil"), {"clientId": "ours", "clientSecret": SECRET}
     acme.add_client("ours", secret=SECRET, grants=("client_credentials",))
     server = mcp_server(plugboard, acme, oauthGrant="client_credentials", config=config)
-    assert server.called()["isError"] is False
-    acme.behave(authorization_servers=(evil.issuer,))
-    acme.expire()
+    assert server.call()["isError"] is False
+    acme.configure(authorization_servers=(evil.issuer,))
+    acme.expire_tokens()
 
     server.workspace.admin.post(f"{server.path}/oauth/disconnect")
-    called = server.called()
+    called = server.call()
 
     assert called["error"]["kind"] == "upstream_unavailable"
     assert "names another authorization server" in called["text"]
-    assert evil.asked("token") == []
+    assert evil.requests_to("token") == []
 
 
 @pytest.mark.requirement("OAU-09", "ENC-08")
 def test_the_issuer_of_a_secret_is_remembered_after_a_key_rotation(
-    plugboard: Plugboard, provider: Server, acme: Tenant
+    plugboard: Plugboard, provider: OAuthProvider, acme: Tenant
 ) -> None:
     acme.add_client("ours", secret=SECRET)
     server = connected(mcp_server(plugboard, acme, config={"clientId": "ours", "clientSecret": SECRET}))
@@ -110,9 +112,9 @@ def test_the_issuer_of_a_secret_is_remembered_after_a_key_rotation(
         await rewrap(parts.store, parts.key_ring, partition)
 
     in_another_process(plugboard, rewrapped)
-    acme.behave(authorization_servers=(provider.tenant("evil").issuer,))
+    acme.configure(authorization_servers=(provider.tenant("evil").issuer,))
 
-    assert server.begun().status_code == 409
+    assert server.start().status_code == 409
 
 
 def test_the_issuer_of_a_secret_is_deleted_with_its_server(plugboard: Plugboard, acme: Tenant) -> None:

@@ -12,8 +12,8 @@ import httpx2
 import pytest
 
 from api.main.settings import Settings
-from demo.oauth_provider.server import Fault, Server
-from tests.connections.browser_flow import ConnectableServer, Visitor, mcp_server, result_of, service
+from demo.oauth_provider.server import Fault, OAuthProvider
+from tests.connections.browser_flow import ConnectableServer, ConsentBrowser, mcp_server, result_of, service
 from tests.connections.workspace_owner import wait_until
 from tests.e2e.process import Process, serving
 from tests.harness import Plugboard, Workspace
@@ -22,7 +22,7 @@ SECRET = "canary-secret-of-a-client"
 
 
 @dataclass
-class Watched:
+class ObservedProcess:
     """A Plugboard in a process of its own, and all that was secret in what was done with it."""
 
     process: Process
@@ -37,16 +37,16 @@ class Watched:
         return self.workspace.plugboard
 
     def connect(self, server: ConnectableServer, **changed: str | None) -> dict[str, str]:
-        visitor, page = Visitor(self.plugboard), server.page()
+        visitor, page = ConsentBrowser(self.plugboard), server.page()
         came = visitor.consent(page)
         self.secrets |= {page.rpartition("/")[2], came["state"], came["code"], *visitor.cookies.values()}
-        answer = visitor.land(came.but(**changed) if changed else came)
+        answer = visitor.land(came.with_params(**changed) if changed else came)
         self.landed += [answer, visitor.sent("GET", answer.headers["Location"]), visitor.land(came)]
         return result_of(answer)
 
     def connect_slowly(self, server: ConnectableServer) -> None:
         """What is stored of it in between goes again, so it is looked at on the way."""
-        visitor, page = Visitor(self.plugboard), server.page()
+        visitor, page = ConsentBrowser(self.plugboard), server.page()
         self.on_the_way.append(self.stored())
         came = visitor.consent(page)
         self.on_the_way.append(self.stored())
@@ -58,11 +58,11 @@ class Watched:
 
 
 @pytest.fixture
-def watched(provider: Server, tmp_path: Path) -> Iterator[Watched]:
+def watched(provider: OAuthProvider, tmp_path: Path) -> Iterator[ObservedProcess]:
     data, environment = tmp_path / "var", provider.environment()
     with serving(data, **environment) as process, process.caller(process.key()) as admin:
         plugboard = Plugboard(process.url, Settings(), "")
-        yield Watched(process, data, Workspace(plugboard, process.workspace_id(), process.key(), admin))
+        yield ObservedProcess(process, data, Workspace(plugboard, process.workspace_id(), process.key(), admin))
         plugboard.close()
 
 
@@ -74,10 +74,10 @@ def spellings(text: str) -> Iterable[bytes]:
 
 
 @pytest.mark.requirement("OAU-20", "ENC-13")
-def test_no_token_code_verifier_secret_state_or_ticket_leaks(watched: Watched, provider: Server) -> None:
+def test_no_token_code_verifier_secret_state_or_ticket_leaks(watched: ObservedProcess, provider: OAuthProvider) -> None:
     workspace, plugboard = watched.workspace, watched.plugboard
     acme, beta, gone = provider.tenant("acme"), provider.tenant("beta"), provider.tenant("gone")
-    acme.behave(auth_methods=("client_secret_basic",))
+    acme.configure(auth_methods=("client_secret_basic",))
     beta.add_client("ours", secret=SECRET)
     remote = mcp_server(plugboard, acme, workspace)
     given = mcp_server(plugboard, beta, workspace, config={"clientId": "ours", "clientSecret": SECRET})
@@ -88,46 +88,46 @@ def test_no_token_code_verifier_secret_state_or_ticket_leaks(watched: Watched, p
         assert watched.connect(server) == {"connected": server.id}
     assert watched.connect(remote, code=None, error="access_denied") == {"error": "denied"}
     assert watched.connect(remote, iss="https://evil.example") == {"error": "wrong_issuer"}
-    acme.fault("token", Fault("down"))
+    acme.inject_fault("token", Fault("down"))
     assert watched.connect(remote) == {"error": "unavailable"}
     watched.connect_slowly(remote)
     for tenant, server in ((acme, remote), (beta, given)):
-        tenant.expire()
-        assert server.called()["isError"] is False
-    gone.fault("revoke", Fault("down"), times=None)
+        tenant.expire_tokens()
+        assert server.call()["isError"] is False
+    gone.inject_fault("revoke", Fault("down"), times=None)
     workspace.admin.post(f"{left.path}/oauth/disconnect")
-    wait_until(lambda: gone.requests["revoke"] > 0)  # what waits for the provider is stored by now
-    beta.forget_grants()
-    assert given.called()["error"]["kind"] == "reconnect_required"
+    wait_until(lambda: gone.request_counts["revoke"] > 0)  # what waits for the provider is stored by now
+    beta.revoke_grants()
+    assert given.call()["error"]["kind"] == "reconnect_required"
 
     gather(watched, provider)
     search(watched, [remote, given, left, *services])
 
 
-def gather(watched: Watched, provider: Server) -> None:
+def gather(watched: ObservedProcess, provider: OAuthProvider) -> None:
     """All that was ever sent to a provider and should be known to nobody else, and all that it gave."""
     names = ("code", "code_verifier", "refresh_token", "client_secret", "token", "access_token")
-    for seen in provider.seen:
+    for seen in provider.recorded_requests:
         watched.secrets |= {str(seen.fields[name]) for name in names if name in seen.fields}
         watched.secrets |= {seen.headers[name].partition(" ")[2] for name in ("authorization",) if name in seen.headers}
     for name in ("acme", "beta", "gone", "notion", "linear", "hubspot", "slack"):
         tenant = provider.tenant(name)
-        watched.secrets |= {*tenant.live("access"), *tenant.live("refresh")}
+        watched.secrets |= {*tenant.live_tokens("access"), *tenant.live_tokens("refresh")}
         watched.secrets |= {client.secret for client in tenant.clients.values() if client.secret}
     assert len(watched.secrets) > 60
     assert {SECRET, "canary-notion-secret"} <= watched.secrets
     assert all(len(secret) >= 15 for secret in watched.secrets)
 
 
-def search(watched: Watched, servers: list[ConnectableServer]) -> None:
+def search(watched: ObservedProcess, servers: list[ConnectableServer]) -> None:
     admin, workspace = watched.workspace.admin, watched.workspace
     told_of = [each.path for each in servers] + [f"{each.path}/oauth/status" for each in servers]
     told_of += [f"{workspace.audit}?limit=100", workspace.servers, f"{workspace.agents}", "/metrics", "/openapi.yaml"]
     answers = [*watched.landed, *(admin.get(path) for path in told_of)]
     shown = [f"{answer.text} {answer.headers} {answer.headers.get('Location')}".encode() for answer in answers]
     places = {
-        "log": watched.process.logged().encode(),
-        "output": watched.process.said().encode(),
+        "log": watched.process.log().encode(),
+        "output": watched.process.output().encode(),
         "answers": b"\n".join(shown),
         "data": watched.stored() + b"".join(watched.on_the_way),
     }
@@ -142,7 +142,7 @@ def search(watched: Watched, servers: list[ConnectableServer]) -> None:
 
     assert not found
     assert len(places["data"]) > 100_000
-    lines = [json.loads(line) for line in watched.process.logged().splitlines()]
+    lines = [json.loads(line) for line in watched.process.log().splitlines()]
     assert "/connect/{ticket}" in {line.get("route") for line in lines}
     assert "/api/mcp/oauth/{service_type}/callback" in {line.get("route") for line in lines}
     assert [line["message"] for line in lines if "not connected" in line["message"]][:3] == [

@@ -6,8 +6,8 @@ from api.access.context import partition_of
 from api.connections.client_repository import CLIENT_PREFIX
 from api.connections.oauth_clients import IN_USE_SECONDS
 from api.main.container import Container, registration_pruner
-from demo.oauth_provider.server import Server
-from tests.connections.browser_flow import ConnectableServer, Visitor, mcp_server
+from demo.oauth_provider.server import OAuthProvider
+from tests.connections.browser_flow import ConnectableServer, ConsentBrowser, mcp_server
 from tests.connections.workspace_owner import WorkspaceOwner, in_another_process
 from tests.fakes.still_clock import StillClock
 from tests.harness import Plugboard
@@ -25,14 +25,16 @@ def prune(plugboard: Plugboard, clock: StillClock) -> None:
     in_another_process(plugboard, run, clock)
 
 
-def abandon_consent(plugboard: Plugboard, provider: Server) -> ConnectableServer:
+def abandon_consent(plugboard: Plugboard, provider: OAuthProvider) -> ConnectableServer:
     """The browser is redirected to the authorization server and never returns."""
     server = mcp_server(plugboard, provider.tenant("acme"))
-    Visitor(plugboard, plugboard.settings.public_url).go(server.page())
+    ConsentBrowser(plugboard, plugboard.settings.public_url).go(server.page())
     return server
 
 
-def test_an_unused_registration_is_deleted_after_a_day(timed: Plugboard, provider: Server, clock: StillClock) -> None:
+def test_an_unused_registration_is_deleted_after_a_day(
+    timed: Plugboard, provider: OAuthProvider, clock: StillClock
+) -> None:
     server = abandon_consent(timed, provider)
 
     prune(timed, clock)
@@ -43,7 +45,7 @@ def test_an_unused_registration_is_deleted_after_a_day(timed: Plugboard, provide
     assert registrations(timed, server.workspace.id) == 0
 
 
-def test_the_registration_of_a_grant_is_kept(timed: Plugboard, provider: Server, clock: StillClock) -> None:
+def test_the_registration_of_a_grant_is_kept(timed: Plugboard, provider: OAuthProvider, clock: StillClock) -> None:
     owner = WorkspaceOwner.at(timed)
     owner.connected(owner.remote(provider.tenant("acme")))
     clock.advance(2 * IN_USE_SECONDS)
@@ -54,7 +56,7 @@ def test_the_registration_of_a_grant_is_kept(timed: Plugboard, provider: Server,
 
 
 def test_the_registration_of_a_disconnected_server_is_deleted(
-    timed: Plugboard, provider: Server, clock: StillClock
+    timed: Plugboard, provider: OAuthProvider, clock: StillClock
 ) -> None:
     owner = WorkspaceOwner.at(timed)
     server = owner.connected(owner.remote(provider.tenant("acme")))
@@ -68,11 +70,11 @@ def test_the_registration_of_a_disconnected_server_is_deleted(
 
 
 def test_a_registration_that_is_used_again_is_kept_for_another_day(
-    timed: Plugboard, provider: Server, clock: StillClock
+    timed: Plugboard, provider: OAuthProvider, clock: StillClock
 ) -> None:
     acme = provider.tenant("acme")
     server = mcp_server(timed, acme)
-    visitor = Visitor(timed, timed.settings.public_url)
+    visitor = ConsentBrowser(timed, timed.settings.public_url)
     server.page()
     clock.advance(IN_USE_SECONDS + 1)
     callback = visitor.consent(server.page())
@@ -81,11 +83,11 @@ def test_a_registration_that_is_used_again_is_kept_for_another_day(
 
     assert visitor.land(callback).status_code == 303
     assert server.status()["connected"] is True
-    assert len(acme.asked("register")) == 1
+    assert len(acme.requests_to("register")) == 1
 
 
 def test_a_workspace_that_was_deleted_does_not_stop_the_others(
-    timed: Plugboard, provider: Server, clock: StillClock
+    timed: Plugboard, provider: OAuthProvider, clock: StillClock
 ) -> None:
     gone, server = timed.make_workspace(), abandon_consent(timed, provider)
     assert timed.operator.delete(gone.path).status_code == 204

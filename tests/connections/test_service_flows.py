@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from demo.oauth_provider.server import Fault, Server, Tenant
+from demo.oauth_provider.server import Fault, OAuthProvider, Tenant
 from tests.connections.workspace_owner import WorkspaceOwner, revocation_jobs, wait_until
 from tests.fakes.still_clock import StillClock
 from tests.harness import Plugboard
@@ -23,20 +23,20 @@ def owner(timed: Plugboard) -> WorkspaceOwner:
     return WorkspaceOwner.at(timed)
 
 
-def tenant_of(provider: Server, service: str) -> Tenant:
+def tenant_of(provider: OAuthProvider, service: str) -> Tenant:
     tenant = provider.tenant(service.partition(" ")[0])
     if service == "slack with rotation":
-        tenant.behave(**WITH_ROTATION)
+        tenant.configure(**WITH_ROTATION)
     return tenant
 
 
 def connected(owner: WorkspaceOwner, tenant: Tenant) -> str:
     server = owner.connected(owner.service(tenant.name))
-    assert answers(owner, server)
+    assert works(owner, server)
     return server
 
 
-def answers(owner: WorkspaceOwner, server: str) -> bool:
+def works(owner: WorkspaceOwner, server: str) -> bool:
     told = owner.check(server)
     return (told["status"], told["detail"]) == ("ok", "It answers.")
 
@@ -49,88 +49,90 @@ def is_ended(owner: WorkspaceOwner, server: str) -> bool:
 
 
 @pytest.mark.parametrize("service", SERVICES)
-def test_a_service_passes_every_state_of_a_connection(owner: WorkspaceOwner, provider: Server, service: str) -> None:
+def test_a_service_passes_every_state_of_a_connection(
+    owner: WorkspaceOwner, provider: OAuthProvider, service: str
+) -> None:
     tenant = tenant_of(provider, service)
     server = owner.service(tenant.name)
     assert owner.check(server)["status"] == "unauthorized"
 
     assert owner.connect(server) == {"connected": server}
-    assert answers(owner, server)
+    assert works(owner, server)
 
     if tenant.behaviour.gives_refresh:
         for generation in (1, 2):
-            tenant.expire()
-            assert answers(owner, server)
+            tenant.expire_tokens()
+            assert works(owner, server)
             assert tenant.counts["refreshes"] == generation
         assert tenant.families[0].presented == [1, 1, 0]
         assert (tenant.counts["reuses"], len(tenant.families)) == (0, 1)
 
-    tenant.forget_grants()
+    tenant.revoke_grants()
     assert owner.check(server)["status"] == "unauthorized"
     assert is_ended(owner, server)
     assert owner.audited("server.reconnect_required") == [("server.reconnect_required", "system")]
 
     owner.connected(server)
-    assert answers(owner, server)
+    assert works(owner, server)
     assert not is_ended(owner, server)
     assert len(tenant.families) == 2
 
     owner.disconnect(server)
     assert owner.check(server)["status"] == "unauthorized"
     wait_until(lambda: revocation_jobs(owner.workspace.plugboard) == [])
-    assert tenant.live("refresh") == []
+    assert tenant.live_tokens("refresh") == []
     done = {"server.connected": 2, "server.disconnected": 1}
     assert Counter(owner.audited(*done)) == {(action, "api_key"): times for action, times in done.items()}
 
 
 @pytest.mark.parametrize("service", LIVES)
 def test_an_expiring_token_is_refreshed_before_a_call_is_rejected(
-    owner: WorkspaceOwner, provider: Server, clock: StillClock, service: str
+    owner: WorkspaceOwner, provider: OAuthProvider, clock: StillClock, service: str
 ) -> None:
     tenant = tenant_of(provider, service)
     server = connected(owner, tenant)
 
     clock.advance(LIVES[service] - 61)
-    assert answers(owner, server)
+    assert works(owner, server)
     assert tenant.counts["refreshes"] == 0
 
     clock.advance(1)
-    tenant.expire()
-    assert answers(owner, server)
+    tenant.expire_tokens()
+    assert works(owner, server)
     assert tenant.counts["refreshes"] == 1
-    assert 401 not in {each.status for each in tenant.asked("api")}
+    assert 401 not in {each.status for each in tenant.requests_to("api")}
 
 
 @pytest.mark.parametrize("service", ["notion", "slack"])
 def test_a_token_without_a_lifetime_is_used_until_it_is_rejected(
-    owner: WorkspaceOwner, provider: Server, clock: StillClock, service: str
+    owner: WorkspaceOwner, provider: OAuthProvider, clock: StillClock, service: str
 ) -> None:
     tenant = tenant_of(provider, service)
     server = connected(owner, tenant)
 
     clock.advance(365 * 86_400)
 
-    assert answers(owner, server)
-    assert tenant.requests["token"] == 1
+    assert works(owner, server)
+    assert tenant.request_counts["token"] == 1
 
 
 @pytest.mark.requirement("OAU-14")
 @pytest.mark.parametrize("service", RENEWED)
 @pytest.mark.parametrize("kind", ["down", "busy", "html", "close"])
 def test_an_outage_of_the_provider_ends_no_connection(
-    owner: WorkspaceOwner, provider: Server, clock: StillClock, service: str, kind: Any
+    owner: WorkspaceOwner, provider: OAuthProvider, clock: StillClock, service: str, kind: Any
 ) -> None:
     """Each has its own words for being busy, and Linear's come as a refusal."""
     tenant = tenant_of(provider, service)
     server = connected(owner, tenant)
-    tenant.expire()
-    tenant.fault("token", Fault(kind))
+    tenant.expire_tokens()
+    tenant.inject_fault("token", Fault(kind))
 
     assert owner.check(server)["status"] == "unreachable"
     assert not is_ended(owner, server)
 
     clock.advance(10)
-    assert answers(owner, server)
+    assert works(owner, server)
 
 
 @pytest.mark.parametrize(
@@ -138,88 +140,88 @@ def test_an_outage_of_the_provider_ends_no_connection(
     [(service, other) for service in RENEWED for other in (False, True) if (service, other) != ("linear", True)],
 )
 def test_a_revoked_grant_is_recognised_in_every_vendors_error(
-    owner: WorkspaceOwner, provider: Server, service: str, other: bool
+    owner: WorkspaceOwner, provider: OAuthProvider, service: str, other: bool
 ) -> None:
     tenant = tenant_of(provider, service)
-    tenant.behave(other_errors=other)
+    tenant.configure(other_errors=other)
     server = connected(owner, tenant)
 
-    tenant.forget_grants()
+    tenant.revoke_grants()
     owner.check(server)
 
     assert is_ended(owner, server)
-    asked = tenant.requests["token"]
+    asked = tenant.request_counts["token"]
     assert owner.check(server)["status"] == "unauthorized"
-    assert tenant.requests["token"] == asked
+    assert tenant.request_counts["token"] == asked
 
 
 @pytest.mark.requirement("OAU-14")
-def test_an_ambiguous_refusal_ends_no_grant(owner: WorkspaceOwner, provider: Server) -> None:
+def test_an_ambiguous_refusal_ends_no_grant(owner: WorkspaceOwner, provider: OAuthProvider) -> None:
     """Linear is known to say nothing but `Error`, to a wrong secret as well."""
     linear = provider.tenant("linear")
-    linear.behave(other_errors=True)
+    linear.configure(other_errors=True)
     server = connected(owner, linear)
 
-    linear.forget_grants()
+    linear.revoke_grants()
 
     assert owner.check(server)["status"] == "unreachable"
     assert not is_ended(owner, server)
-    assert answers(owner, owner.connected(server))
+    assert works(owner, owner.connected(server))
 
 
 @pytest.mark.parametrize("service", SERVICES)
-def test_denied_consent_connects_nothing(owner: WorkspaceOwner, provider: Server, service: str) -> None:
+def test_denied_consent_connects_nothing(owner: WorkspaceOwner, provider: OAuthProvider, service: str) -> None:
     tenant = tenant_of(provider, service)
-    tenant.behave(consent="deny")
+    tenant.configure(consent="deny")
     server = owner.service(tenant.name)
 
     assert owner.connect(server) == {"error": "denied"}
 
     assert owner.status(server)["connected"] is False
-    assert tenant.requests["token"] == 0
+    assert tenant.request_counts["token"] == 0
     assert owner.audited("server.connected") == []
 
 
 @pytest.mark.parametrize("service", SERVICES)
 @pytest.mark.parametrize("other", [False, True])
 def test_a_refused_code_connects_nothing_for_every_vendors_error(
-    owner: WorkspaceOwner, provider: Server, service: str, other: bool
+    owner: WorkspaceOwner, provider: OAuthProvider, service: str, other: bool
 ) -> None:
     tenant = tenant_of(provider, service)
-    tenant.behave(code_life=-1.0, other_errors=other)
+    tenant.configure(code_life=-1.0, other_errors=other)
     server = owner.service(tenant.name)
 
     assert owner.connect(server) == {"error": "refused"}
 
     assert owner.status(server)["connected"] is False
-    assert tenant.requests["token"] == 1
+    assert tenant.request_counts["token"] == 1
 
 
 @pytest.mark.parametrize("service", SERVICES)
 @pytest.mark.parametrize("kind", ["down", "busy", "html", "close"])
 def test_a_connect_fails_during_an_outage_and_succeeds_afterwards(
-    owner: WorkspaceOwner, provider: Server, service: str, kind: Any
+    owner: WorkspaceOwner, provider: OAuthProvider, service: str, kind: Any
 ) -> None:
     tenant = tenant_of(provider, service)
-    tenant.fault("token", Fault(kind))
+    tenant.inject_fault("token", Fault(kind))
     server = owner.service(tenant.name)
 
     assert owner.connect(server) == {"error": "unavailable"}
     assert owner.status(server)["connected"] is False
 
-    assert answers(owner, owner.connected(server))
+    assert works(owner, owner.connected(server))
 
 
 @pytest.mark.requirement("OAU-14")
 @pytest.mark.parametrize("service", RENEWED)
 def test_a_wrong_client_secret_ends_no_connection(
-    owner: WorkspaceOwner, provider: Server, clock: StillClock, service: str
+    owner: WorkspaceOwner, provider: OAuthProvider, clock: StillClock, service: str
 ) -> None:
     """It is the operator's to put right; until then nobody connects, and whoever is connected stays so."""
     tenant = tenant_of(provider, service)
     server, app = connected(owner, tenant), tenant.client
     tenant.add_client(app.id, secret="another-one", auth="client_secret_basic")
-    tenant.expire()
+    tenant.expire_tokens()
 
     assert owner.check(server)["status"] == "unreachable"
     assert not is_ended(owner, server)
@@ -227,22 +229,26 @@ def test_a_wrong_client_secret_ends_no_connection(
 
     tenant.client = app
     clock.advance(10)
-    assert answers(owner, server)
+    assert works(owner, server)
 
 
 @pytest.mark.parametrize("service", ["linear", "hubspot"])
-def test_a_service_without_account_details_is_connected(owner: WorkspaceOwner, provider: Server, service: str) -> None:
+def test_a_service_without_account_details_is_connected(
+    owner: WorkspaceOwner, provider: OAuthProvider, service: str
+) -> None:
     tenant = provider.tenant(service)
-    tenant.fault("api", Fault("down"))
+    tenant.inject_fault("api", Fault("down"))
 
     server = owner.connected(owner.service(service))
 
     assert owner.status(server)["connected"] is True
-    assert answers(owner, server)
+    assert works(owner, server)
 
 
-def test_a_token_response_with_invalid_optional_fields_is_accepted(owner: WorkspaceOwner, provider: Server) -> None:
-    provider.tenant("hubspot").behave(
+def test_a_token_response_with_invalid_optional_fields_is_accepted(
+    owner: WorkspaceOwner, provider: OAuthProvider
+) -> None:
+    provider.tenant("hubspot").configure(
         answer_changes={"expires_in": "1800", "hub_id": None, "scopes": "oauth crm.objects.deals.read", "id_token": "x"}
     )
 
@@ -265,9 +271,9 @@ def test_a_token_response_with_invalid_optional_fields_is_accepted(owner: Worksp
     ],
 )
 def test_a_token_response_without_a_usable_token_connects_nothing(
-    owner: WorkspaceOwner, provider: Server, service: str, changes: dict[str, Any]
+    owner: WorkspaceOwner, provider: OAuthProvider, service: str, changes: dict[str, Any]
 ) -> None:
-    provider.tenant(service).behave(answer_changes=changes)
+    provider.tenant(service).configure(answer_changes=changes)
     server = owner.service(service)
 
     assert owner.connect(server)["error"] in ("refused", "unavailable")
@@ -275,10 +281,10 @@ def test_a_token_response_without_a_usable_token_connects_nothing(
     assert owner.status(server)["connected"] is False
 
 
-def test_a_connection_can_be_replaced_by_one_of_another_account(owner: WorkspaceOwner, provider: Server) -> None:
+def test_a_connection_can_be_replaced_by_one_of_another_account(owner: WorkspaceOwner, provider: OAuthProvider) -> None:
     notion = provider.tenant("notion")
     server = connected(owner, notion)
-    notion.behave(person="Grace", workspace="Navy")
+    notion.configure(person="Grace", workspace="Navy")
 
     owner.connected(server)
 
@@ -286,13 +292,15 @@ def test_a_connection_can_be_replaced_by_one_of_another_account(owner: Workspace
     assert (account["name"], account["workspace"]) == ("Grace", "Navy")
 
 
-def test_a_refresh_without_a_new_refresh_token_keeps_the_old_one(owner: WorkspaceOwner, provider: Server) -> None:
+def test_a_refresh_without_a_new_refresh_token_keeps_the_old_one(
+    owner: WorkspaceOwner, provider: OAuthProvider
+) -> None:
     hubspot = provider.tenant("hubspot")
-    hubspot.behave(repeats_refresh=False)
+    hubspot.configure(repeats_refresh=False)
     server = connected(owner, hubspot)
 
     for _ in range(3):
-        hubspot.expire()
-        assert answers(owner, server)
+        hubspot.expire_tokens()
+        assert works(owner, server)
 
     assert hubspot.counts["refreshes"] == 3

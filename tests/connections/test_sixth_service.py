@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from api.main.settings import Settings
-from demo.oauth_provider.server import Server, Tenant
+from demo.oauth_provider.server import OAuthProvider, Tenant
 from integrations import load_services
 from tests.connections.workspace_owner import WorkspaceOwner, revocation_jobs, wait_until
 from tests.fakes.still_clock import StillClock
@@ -55,16 +55,16 @@ AS_IF_ACME = {"access_life": 1800.0, "expires_in": 1800.0, "answer_changes": {"d
 
 
 @pytest.fixture
-def vendor(provider: Server) -> Tenant:
+def vendor(provider: OAuthProvider) -> Tenant:
     """It speaks as one of those that are known, with another app and in other words."""
     tenant = provider.tenant("linear")
     tenant.add_client("desk-app", secret="canary-desk", auth="client_secret_post")
-    tenant.behave(**AS_IF_ACME)
+    tenant.configure(**AS_IF_ACME)
     return tenant
 
 
 @pytest.fixture
-def environment(provider: Server, tmp_path: Path) -> dict[str, str]:
+def environment(provider: OAuthProvider, tmp_path: Path) -> dict[str, str]:
     linear = provider.url("/linear")
     return {
         "PLUGBOARD_DATA_DIR": str(tmp_path / "var"),
@@ -102,18 +102,18 @@ def test_a_sixth_service_is_connected_called_renewed_and_disconnected(sixth: Plu
     assert told["account"] == {"id": "77", "name": None, "workspace": "First", "url": None}
     assert (told["askedScopes"], told["scopes"]) == (["read", "issues:create"],) * 2
     assert told["redirectUri"].endswith("/api/mcp/oauth/acme-desk/callback")
-    authorize = vendor.asked("authorize")[0].query
+    authorize = vendor.requests_to("authorize")[0].query
     assert (authorize["actor"], authorize["scope"]) == ("app", "read,issues:create")
     assert authorize["code_challenge_method"] == "S256"
     assert owner.check(server)["status"] == "ok"
 
-    vendor.expire()
+    vendor.expire_tokens()
     assert owner.check(server)["status"] == "ok"
     assert (vendor.counts["refreshes"], vendor.counts["reuses"]) == (1, 0)
 
     owner.disconnect(server)
     wait_until(lambda: revocation_jobs(sixth) == [])
-    assert (vendor.live("access"), vendor.live("refresh")) == ([], [])
+    assert (vendor.live_tokens("access"), vendor.live_tokens("refresh")) == ([], [])
     assert owner.check(server)["status"] == "unauthorized"
 
 
@@ -152,9 +152,9 @@ def test_a_grant_of_a_removed_service_is_revoked_when_the_service_returns(
         assert there.admin.get(there.path(server, "/oauth/authorize")).status_code == 409
         assert there.disconnect(server)["connected"] is False
         wait_until(lambda: revocation_jobs(older)[0].data["tries"])
-    assert vendor.asked("revoke") == []
+    assert vendor.requests_to("revoke") == []
 
     clock.advance(86_400)
     with served(settings, clock, catalog=services) as newer:
         wait_until(lambda: revocation_jobs(newer) == [])
-    assert (vendor.live("access"), vendor.live("refresh")) == ([], [])
+    assert (vendor.live_tokens("access"), vendor.live_tokens("refresh")) == ([], [])

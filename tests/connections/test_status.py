@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from api.kit.clock import rfc3339
-from demo.oauth_provider.server import Server
+from demo.oauth_provider.server import OAuthProvider
 from tests.connections.workspace_owner import WorkspaceOwner
 from tests.fakes.still_clock import StillClock
 from tests.harness import Plugboard
@@ -73,8 +73,8 @@ def test_the_status_has_account_scopes_and_expiry(
 
 
 @pytest.mark.requirement("OAU-17")
-def test_missing_and_additional_scopes_are_reported(owner: WorkspaceOwner, provider: Server) -> None:
-    provider.tenant("slack").behave(grants=("channels:read", "users:read", "admin"))
+def test_missing_and_additional_scopes_are_reported(owner: WorkspaceOwner, provider: OAuthProvider) -> None:
+    provider.tenant("slack").configure(grants=("channels:read", "users:read", "admin"))
 
     told = owner.status(owner.connected(owner.service("slack")))
 
@@ -84,7 +84,7 @@ def test_missing_and_additional_scopes_are_reported(owner: WorkspaceOwner, provi
     assert told["unaskedScopes"] == ["admin", "users:read"]
 
 
-def test_servers_show_whether_they_are_connected(owner: WorkspaceOwner, provider: Server) -> None:
+def test_servers_show_whether_they_are_connected(owner: WorkspaceOwner, provider: OAuthProvider) -> None:
     on, off = owner.connected(owner.service("notion")), owner.service("linear")
     remote = owner.connected(owner.remote(provider.tenant("acme")))
     other = owner.workspace.make_server(name="Header")["id"]
@@ -122,10 +122,10 @@ def test_connecting_and_disconnecting_are_audited_with_the_actor(owner: Workspac
 
 
 @pytest.mark.requirement("OAU-20")
-def test_no_response_contains_a_token(owner: WorkspaceOwner, provider: Server) -> None:
+def test_no_response_contains_a_token(owner: WorkspaceOwner, provider: OAuthProvider) -> None:
     server = owner.connected(owner.service("linear"))
     linear = provider.tenant("linear")
-    secrets = [*linear.live("access"), *linear.live("refresh"), str(linear.client.secret)]
+    secrets = [*linear.live_tokens("access"), *linear.live_tokens("refresh"), str(linear.client.secret)]
     assert len(secrets) == 3
 
     shown = [owner.path(server), owner.path(server, "/oauth/status"), owner.workspace.servers, owner.workspace.audit]

@@ -91,7 +91,7 @@ class WorkspaceOwner:
         body = {"toolName": f"mcp_remote_{tool}", "args": args}
         return _read(self.admin.post(f"{self.workspace.agents}/{agent}/tool-calls", json=body))
 
-    def who(self, agent: str) -> Json:
+    def whoami(self, agent: str) -> Json:
         """Whose token went along, as the remote server tells."""
         called = self.call(agent, "whoami")
         assert called["isError"] is False, called
@@ -154,7 +154,7 @@ def wait_until(holds: Callable[[], object], patience: float = 20.0) -> None:
         pause.wait(0.01)
 
 
-class InThread:
+class ThreadedCall:
     """`with InThread(work):` runs it in a thread and waits for its end. Its failure is raised."""
 
     def __init__(self, work: Callable[[], object]) -> None:

@@ -8,7 +8,7 @@ from api.kit.storage.dynamodb.store import DynamoClient, DynamoStore, dynamo_cli
 from api.kit.storage.sqlite import SqliteStore
 from api.kit.storage.store import Store
 from tests.fakes.dynamodb import (
-    PATIENT,
+    PATIENT_TIMEOUT,
     aws_access,
     empty_table_by_stack,
     moto_endpoint,
@@ -69,5 +69,5 @@ def _dynamo(engine: str, endpoint: str, clock: StillClock) -> Callable[[], Store
 @cache
 def _client(endpoint: str) -> DynamoClient:
     """Takes a while to make; closing it only lets go of its connections."""
-    client: DynamoClient = dynamo_client(endpoint, THREADS, read_seconds=PATIENT)
+    client: DynamoClient = dynamo_client(endpoint, THREADS, read_seconds=PATIENT_TIMEOUT)
     return client

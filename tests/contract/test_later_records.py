@@ -66,7 +66,7 @@ def context(store: Store) -> WorkspaceContext:
     return WorkspaceContext(W, Principal("api_key", "key-1", "CI", Scope.ADMIN), snapshot, "request-1")
 
 
-async def aged(store: Store, key: Key, *inner: str) -> dict[str, Any]:
+async def with_later_fields(store: Store, key: Key, *inner: str) -> dict[str, Any]:
     """The stored data with the fields of a later version, in the record and in the objects `inner` of it."""
     item = await store.get(key)
     assert item is not None
@@ -84,7 +84,7 @@ async def data_at(store: Store, key: Key) -> Mapping[str, Any]:
 async def test_a_changed_server_keeps_what_a_later_version_stored(store: Store) -> None:
     servers, key = ServerRepository(store, context(store)), Key(partition_of(W), "SERVER#server-1")
     await store.write(*servers.add(SERVER))
-    later = await aged(store, key, "connection")
+    later = await with_later_fields(store, key, "connection")
 
     old = await servers.get("server-1")
     assert old is not None
@@ -100,7 +100,7 @@ async def test_a_changed_server_keeps_what_a_later_version_stored(store: Store) 
 async def test_a_changed_agent_keeps_what_a_later_version_stored(store: Store) -> None:
     agents, key = AgentRepository(store, context(store)), Key(partition_of(W), "AGENT#agent-1")
     await store.write(*agents.add(AGENT))
-    later = await aged(store, key)
+    later = await with_later_fields(store, key)
 
     old = await agents.get("agent-1")
     assert old is not None
@@ -112,7 +112,7 @@ async def test_a_changed_agent_keeps_what_a_later_version_stored(store: Store) -
 async def test_a_changed_workspace_keeps_what_a_later_version_stored(store: Store) -> None:
     workspace, key = WorkspaceRecord(store, context(store)), Key(partition_of(W), "META")
     await store.write(*WorkspaceDirectory(store).add(WORKSPACE))
-    later = await aged(store, key)
+    later = await with_later_fields(store, key)
 
     old = await workspace.get()
     assert old is not None
@@ -125,8 +125,8 @@ async def test_a_changed_workspace_keeps_what_a_later_version_stored(store: Stor
 async def test_an_api_key_of_a_later_version_is_read(store: Store) -> None:
     partition = partition_of(W)
     await store.write(*add_key(partition, KEY))
-    later = await aged(store, Key(partition, "KEY#key-1"))
-    await aged(store, Key("APIKEY#key-1", "OWNER"))
+    later = await with_later_fields(store, Key(partition, "KEY#key-1"))
+    await with_later_fields(store, Key("APIKEY#key-1", "OWNER"))
 
     key = await ApiKeyRepository(store).get(partition, "key-1")
     assert key is not None
@@ -138,7 +138,7 @@ async def test_an_api_key_of_a_later_version_is_read(store: Store) -> None:
 async def test_a_renewed_grant_keeps_what_a_later_version_stored(store: Store) -> None:
     grants, key = GrantRepository(store, context(store)), Key(partition_of(W), "GRANT#server-1")
     await grants.save(GRANT)
-    later = await aged(store, key, "client", "lease")
+    later = await with_later_fields(store, key, "client", "lease")
 
     grant = await grants.get("server-1")
     assert grant is not None
@@ -153,7 +153,7 @@ async def test_a_registration_keeps_what_a_later_version_stored(store: Store) ->
     clients = ClientRegistrationRepository(store, context(store))
     await clients.save(REGISTRATION, LONG)
     key = Key(partition_of(W), REGISTRATION.key)
-    later = await aged(store, key)
+    later = await with_later_fields(store, key)
 
     await clients.mark_doubted(REGISTRATION.issuer, REGISTRATION.id, is_doubted=True)
     registration = await clients.get(REGISTRATION.issuer, REGISTRATION.id)
@@ -171,7 +171,7 @@ async def test_a_client_secret_record_keeps_what_a_later_version_stored(store: S
     clients = ClientRegistrationRepository(store, context(store))
     await clients.save_secret_use(USE)
     key = Key(partition_of(W), USE.key)
-    later = await aged(store, key)
+    later = await with_later_fields(store, key)
 
     first = await clients.secret_use("server-1")
     assert first is not None
@@ -186,7 +186,7 @@ async def test_an_audit_record_of_a_later_version_is_read(store: Store, clock: S
     )
     added = add_record(W, replace(record, fields=("name",)), clock.now(), 0)
     await store.write(added)
-    await aged(store, added.key)
+    await with_later_fields(store, added.key)
 
     (read,) = await AuditRepository(store, W).page(10, None, clock.now(), record.at)
 
@@ -201,7 +201,7 @@ async def test_a_protocol_record_of_a_later_version_is_read(store: Store) -> Non
     assert server is not None
     eras = ProtocolRepository(store, ctx)
     await eras.keep(server, Era("streamable", "2025-11-25"))
-    await aged(store, Key(partition_of(W), "PROTOCOL#server-1"), "era")
+    await with_later_fields(store, Key(partition_of(W), "PROTOCOL#server-1"), "era")
 
     assert await eras.get(server) == Era("streamable", "2025-11-25")
 
@@ -209,8 +209,8 @@ async def test_a_protocol_record_of_a_later_version_is_read(store: Store) -> Non
 async def test_data_keys_keep_what_a_later_version_stored(store: Store) -> None:
     ring = await ring_with_key(store)
     partition = "WS#w"
-    await aged(store, Key(partition, "DATAKEY#000001"))
-    later = await aged(store, Key(partition, "DATAKEY"))
+    await with_later_fields(store, Key(partition, "DATAKEY#000001"))
+    later = await with_later_fields(store, Key(partition, "DATAKEY"))
 
     assert await ring.rotate(partition) == 2
     assert await data_at(store, Key(partition, "DATAKEY")) == {**later, "active": 2}
@@ -259,9 +259,9 @@ async def another_process(plugboard: Plugboard) -> AsyncIterator[Container]:
         await container.close()
 
 
-async def age(plugboard: Plugboard, key: Key) -> None:
+async def add_later_fields(plugboard: Plugboard, key: Key) -> None:
     async with another_process(plugboard) as container:
-        await aged(container.store, key)
+        await with_later_fields(container.store, key)
 
 
 async def stored(plugboard: Plugboard, key: Key) -> Mapping[str, Any]:
@@ -274,7 +274,7 @@ def test_a_change_over_http_keeps_what_a_later_version_stored(any_plugboard: Plu
     workspace = any_plugboard.make_workspace()
     path = KINDS[kind].path(workspace)
     key = Key(partition_of(workspace.id), KINDS[kind].sk(path.rpartition("/")[2]))
-    asyncio.run(age(any_plugboard, key))
+    asyncio.run(add_later_fields(any_plugboard, key))
 
     changed = workspace.admin.put(path, json={"name": "Renamed"})
 
@@ -288,7 +288,7 @@ def test_a_change_over_http_keeps_what_a_later_version_stored(any_plugboard: Plu
 def test_an_api_key_of_a_later_version_opens_its_workspace_and_is_revoked(any_plugboard: Plugboard) -> None:
     workspace = any_plugboard.make_workspace()
     made = workspace.make_key("read")
-    asyncio.run(age(any_plugboard, Key(partition_of(workspace.id), f"KEY#{made['id']}")))
+    asyncio.run(add_later_fields(any_plugboard, Key(partition_of(workspace.id), f"KEY#{made['id']}")))
 
     reader = any_plugboard.caller(made["apiKey"])
     assert reader.get(workspace.servers).status_code == 200
@@ -300,7 +300,7 @@ def test_a_repeated_request_whose_record_a_later_version_wrote_is_answered_again
     workspace = any_plugboard.make_workspace()
     post = {"json": {"name": "Support"}, "headers": {"Idempotency-Key": "later"}}
     first = workspace.admin.post(workspace.agents, **post)
-    asyncio.run(age(any_plugboard, asyncio.run(idempotency_record(workspace))))
+    asyncio.run(add_later_fields(any_plugboard, asyncio.run(idempotency_record(workspace))))
 
     again = workspace.admin.post(workspace.agents, **post)
 

@@ -2,10 +2,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from demo.oauth_provider.server import Server, authorization_server
+from demo.oauth_provider.server import OAuthProvider, oauth_provider
 
 
 @pytest.fixture(scope="module")
-def shared() -> Iterator[Server]:
-    with authorization_server() as server:
+def shared() -> Iterator[OAuthProvider]:
+    with oauth_provider() as server:
         yield server

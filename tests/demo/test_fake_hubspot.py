@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from demo.oauth_provider.http import Answer, Request
+from demo.oauth_provider.http import Request, Response
 from demo.oauth_provider.model import Client
 from demo.oauth_provider.tenant import Tenant
-from demo.services.hubspot.fake import World
+from demo.services.hubspot.fake import FakeHubSpot
 
 DEALS, CONTACTS = "/crm/objects/2026-09/deals", "/crm/objects/2026-09/contacts"
 NOON = "1796050800000"
@@ -15,22 +15,22 @@ NOON = "1796050800000"
 
 
 @pytest.fixture
-def world() -> World:
-    return World(Tenant("hubspot", "http://127.0.0.1", threading.RLock()))
+def world() -> FakeHubSpot:
+    return FakeHubSpot(Tenant("hubspot", "http://127.0.0.1", threading.RLock()))
 
 
-def asked(world: World, method: str, path: str, body: object, *scopes: str) -> Answer:
+def request(world: FakeHubSpot, method: str, path: str, body: object, *scopes: str) -> Response:
     granted = scopes or ("crm.objects.deals.read", "crm.objects.contacts.read")
-    token = world.tenant.grants.for_client(Client("app"), granted, None).access.text
+    token = world.tenant.grants.issue_to_client(Client("app"), granted, None).access.text
     headers = {"authorization": f"Bearer {token}", "content-type": "application/json"}
-    return world.answer(Request(method, path, "", headers, json.dumps(body).encode()))
+    return world.respond(Request(method, path, "", headers, json.dumps(body).encode()))
 
 
-def searched(world: World, path: str, **body: Any) -> Answer:
-    return asked(world, "POST", f"{path}/search", body)
+def search(world: FakeHubSpot, path: str, **body: Any) -> Response:
+    return request(world, "POST", f"{path}/search", body)
 
 
-def found(answer: Answer) -> list[str]:
+def records_of(answer: Response) -> list[str]:
     assert answer.status == 200, answer.body
     return [each["id"] for each in json.loads(answer.body)["results"]]
 
@@ -53,8 +53,8 @@ def one(name: str, operator: str, **values: object) -> dict[str, Any]:
     ],
     ids=json.dumps,
 )
-def test_an_unsupported_search_is_refused_without_a_reason(world: World, body: dict[str, Any]) -> None:
-    answer = searched(world, DEALS, **body)
+def test_an_unsupported_search_is_refused_without_a_reason(world: FakeHubSpot, body: dict[str, Any]) -> None:
+    answer = search(world, DEALS, **body)
 
     assert (answer.status, json.loads(answer.body)["message"]) == (400, "There was a problem with the request.")
 
@@ -77,19 +77,21 @@ def test_an_unsupported_search_is_refused_without_a_reason(world: World, body: d
     ],
     ids=str,
 )
-def test_values_match_as_they_do_at_hubspot(world: World, path: str, body: dict[str, Any], ids: list[str]) -> None:
-    assert found(searched(world, path, **body)) == ids
+def test_values_match_as_they_do_at_hubspot(
+    world: FakeHubSpot, path: str, body: dict[str, Any], ids: list[str]
+) -> None:
+    assert records_of(search(world, path, **body)) == ids
 
 
-def test_a_missing_scope_is_reported_with_all_alternatives(world: World) -> None:
-    answer = asked(world, "POST", f"{CONTACTS}/search", {"query": "ada"}, "crm.objects.deals.read")
+def test_a_missing_scope_is_reported_with_all_alternatives(world: FakeHubSpot) -> None:
+    answer = request(world, "POST", f"{CONTACTS}/search", {"query": "ada"}, "crm.objects.deals.read")
     told = json.loads(answer.body)["errors"][0]["context"]["requiredGranularScopes"]
 
     assert (answer.status, told) == (403, ["crm.objects.contacts.read", "crm.objects.contacts.write"])
 
 
-def test_properties_have_types_and_options(world: World) -> None:
-    answer = asked(world, "GET", "/crm/properties/2026-09/contacts", None)
+def test_properties_have_types_and_options(world: FakeHubSpot) -> None:
+    answer = request(world, "GET", "/crm/properties/2026-09/contacts", None)
     told = {each["name"]: each for each in json.loads(answer.body)["results"]}
 
     assert (told["createdate"]["type"], told["jobtitle"]["label"]) == ("datetime", "Job Title")

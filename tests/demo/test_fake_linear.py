@@ -7,54 +7,54 @@ from typing import Any
 import httpx2
 import pytest
 
-from demo.oauth_provider.server import Server
-from demo.services.linear.fake import World
-from tests.fakes.authorization_client import App, app_of
+from demo.oauth_provider.server import OAuthProvider
+from demo.services.linear.fake import FakeLinear
+from tests.fakes.authorization_client import OAuthApp, app_of
 
 PATH = "/linear/graphql"
 VIEWER = "{ viewer { name app } organization { urlKey } }"
 
 
 @dataclass(frozen=True)
-class Asking:
-    app: App
-    world: World
+class LinearClient:
+    app: OAuthApp
+    world: FakeLinear
     token: str
 
-    def ask(self, query: str, path: str = PATH, **variables: object) -> httpx2.Response:
-        return self.sent(path, json={"query": query, "variables": variables})
+    def query(self, query: str, path: str = PATH, **variables: object) -> httpx2.Response:
+        return self.send(path, json={"query": query, "variables": variables})
 
-    def sent(self, path: str = PATH, method: str = "POST", **given: Any) -> httpx2.Response:
+    def send(self, path: str = PATH, method: str = "POST", **given: Any) -> httpx2.Response:
         headers = {"Authorization": f"Bearer {self.token}", **given.pop("headers", {})}
         return self.app.call(method, path, headers=headers, **given)
 
-    def found(self, query: str, **variables: object) -> Any:
-        answer = self.ask(query, **variables)
+    def data(self, query: str, **variables: object) -> Any:
+        answer = self.query(query, **variables)
         assert answer.status_code == 200, answer.text
         assert "errors" not in answer.json(), answer.text
         return answer.json()["data"]
 
-    def refused(self, query: str, status: int = 400, **variables: object) -> str:
-        answer = self.ask(query, **variables)
+    def error(self, query: str, status: int = 400, **variables: object) -> str:
+        answer = self.query(query, **variables)
         assert answer.status_code == status, answer.text
         return f"{answer.json()['errors'][0]['extensions']['code']}: {answer.json()['errors'][0]['message']}"
 
 
 @pytest.fixture
-def linear(shared: Server) -> Asking:
+def linear(shared: OAuthProvider) -> LinearClient:
     shared.reset()
-    app, world = app_of(shared, "linear"), shared.world("linear")
-    assert isinstance(world, World)
-    return Asking(app, world, app.connect()["access_token"])
+    app, world = app_of(shared, "linear"), shared.fake("linear")
+    assert isinstance(world, FakeLinear)
+    return LinearClient(app, world, app.connect()["access_token"])
 
 
-def test_the_viewer_is_the_app(linear: Asking) -> None:
-    assert linear.found(VIEWER) == {"viewer": {"name": "Plugboard", "app": True}, "organization": {"urlKey": "acme"}}
+def test_the_viewer_is_the_app(linear: LinearClient) -> None:
+    assert linear.data(VIEWER) == {"viewer": {"name": "Plugboard", "app": True}, "organization": {"urlKey": "acme"}}
 
 
 @pytest.mark.parametrize("authorization", ["", "Bearer other", "lin_api_key", "Basic YTpi"])
-def test_an_invalid_token_gets_no_data(linear: Asking, authorization: str) -> None:
-    answer = linear.sent(json={"query": VIEWER}, headers={"Authorization": authorization})
+def test_an_invalid_token_gets_no_data(linear: LinearClient, authorization: str) -> None:
+    answer = linear.send(json={"query": VIEWER}, headers={"Authorization": authorization})
     assert answer.status_code == 401
     assert answer.json()["errors"][0]["extensions"]["code"] == "AUTHENTICATION_ERROR"
 
@@ -69,8 +69,8 @@ def test_an_invalid_token_gets_no_data(linear: Asking, authorization: str) -> No
         ({"path": "/linear/v1/graphql", "json": {"query": VIEWER}}, 404),
     ],
 )
-def test_invalid_graphql_is_refused(linear: Asking, given: dict[str, Any], status: int) -> None:
-    assert linear.sent(**given).status_code == status
+def test_invalid_graphql_is_refused(linear: LinearClient, given: dict[str, Any], status: int) -> None:
+    assert linear.send(**given).status_code == status
 
 
 @pytest.mark.parametrize(
@@ -89,47 +89,47 @@ def test_invalid_graphql_is_refused(linear: Asking, given: dict[str, Any], statu
         ('{ issue(id: "OPS-7") { id } }', "INPUT_ERROR: Could not find"),
     ],
 )
-def test_queries_that_linear_would_refuse_are_refused(linear: Asking, query: str, said: str) -> None:
-    assert linear.refused(query).startswith(said)
+def test_queries_that_linear_would_refuse_are_refused(linear: LinearClient, query: str, said: str) -> None:
+    assert linear.error(query).startswith(said)
 
 
 @pytest.mark.parametrize("operation", ["mutation { issueDelete(id: 5) { success } }", "subscription { issues { id } }"])
-def test_a_mutation_is_refused_and_detected(linear: Asking, operation: str) -> None:
-    assert linear.refused(operation).startswith("GRAPHQL_VALIDATION_FAILED")
-    assert linear.world.not_reads != []
+def test_a_mutation_is_refused_and_detected(linear: LinearClient, operation: str) -> None:
+    assert linear.error(operation).startswith("GRAPHQL_VALIDATION_FAILED")
+    assert linear.world.mutations != []
 
 
-def test_a_query_that_is_too_complex_is_refused_before_execution(linear: Asking) -> None:
+def test_a_query_that_is_too_complex_is_refused_before_execution(linear: LinearClient) -> None:
     query = "{ issues(first: 250) { nodes { id labels { nodes { id } } } } }"
-    assert "too complex. Complexity: 14" in linear.refused(query)
-    assert linear.found(query.replace("labels {", "labels(first: 10) {"))
+    assert "too complex. Complexity: 14" in linear.error(query)
+    assert linear.data(query.replace("labels {", "labels(first: 10) {"))
 
 
-def test_every_response_reports_its_complexity(linear: Asking) -> None:
-    answer = linear.ask("{ teams(first: 10) { nodes { id name } } }")
+def test_every_response_reports_its_complexity(linear: LinearClient) -> None:
+    answer = linear.query("{ teams(first: 10) { nodes { id name } } }")
     assert answer.headers["X-Complexity"] == "13"
     assert answer.headers["X-RateLimit-Complexity-Remaining"] == "1999987"
 
 
-def test_a_rate_limit_is_a_400_with_a_reset_time(linear: Asking) -> None:
-    linear.world.limit(seconds=60)
-    answer = linear.ask(VIEWER)
+def test_a_rate_limit_is_a_400_with_a_reset_time(linear: LinearClient) -> None:
+    linear.world.rate_limit(seconds=60)
+    answer = linear.query(VIEWER)
     assert (answer.status_code, answer.json()["errors"][0]["extensions"]["code"]) == (400, "RATELIMITED")
     assert answer.headers["X-RateLimit-Requests-Remaining"] == "0"
     assert 50 < int(answer.headers["X-RateLimit-Requests-Reset"]) / 1000 - time.time() < 70
-    assert linear.ask(VIEWER).status_code == 200
+    assert linear.query(VIEWER).status_code == 200
 
 
-def test_a_query_over_the_complexity_limit_leaves_points_unused(linear: Asking) -> None:
-    linear.world.limit("Complexity", seconds=900)
-    told = linear.ask(VIEWER).headers
+def test_a_query_over_the_complexity_limit_leaves_points_unused(linear: LinearClient) -> None:
+    linear.world.rate_limit("Complexity", seconds=900)
+    told = linear.query(VIEWER).headers
     assert told["X-RateLimit-Complexity-Remaining"] == "312"
     assert 890 < int(told["X-RateLimit-Complexity-Reset"]) / 1000 - time.time() < 910
     assert int(told["X-RateLimit-Requests-Reset"]) / 1000 - time.time() > 3500
 
 
-def test_cycles_and_project_statuses_can_be_queried(linear: Asking) -> None:
-    found = linear.found(
+def test_cycles_and_project_statuses_can_be_queried(linear: LinearClient) -> None:
+    found = linear.data(
         '{ cycles(filter: {number: {eq: 42}, team: {key: {eq: "ENG"}}}) { nodes { number name } } '
         "projectStatuses { nodes { name type } } }"
     )
@@ -137,28 +137,28 @@ def test_cycles_and_project_statuses_can_be_queried(linear: Asking) -> None:
     assert {"name": "Planned", "type": "planned"} in found["projectStatuses"]["nodes"]
 
 
-def test_no_more_than_thirty_searches_a_minute_are_taken(linear: Asking) -> None:
+def test_no_more_than_thirty_searches_a_minute_are_taken(linear: LinearClient) -> None:
     query = '{ searchIssues(term: "safari") { totalCount } }'
-    assert [linear.ask(query).status_code for _ in range(31)] == [200] * 30 + [400]
-    assert linear.ask(VIEWER).status_code == 200
+    assert [linear.query(query).status_code for _ in range(31)] == [200] * 30 + [400]
+    assert linear.query(VIEWER).status_code == 200
 
 
-def test_only_teams_of_the_app_are_visible(linear: Asking) -> None:
+def test_only_teams_of_the_app_are_visible(linear: LinearClient) -> None:
     query = "{ teams { nodes { key } } issues(first: 50) { nodes { team { key } } } }"
-    assert {each["key"] for each in linear.found(query)["teams"]["nodes"]} == {"ENG", "DES"}
-    linear.world.granted = {"OPS"}
-    assert {each["team"]["key"] for each in linear.found(query)["issues"]["nodes"]} == {"OPS"}
+    assert {each["key"] for each in linear.data(query)["teams"]["nodes"]} == {"ENG", "DES"}
+    linear.world.visible_teams = {"OPS"}
+    assert {each["team"]["key"] for each in linear.data(query)["issues"]["nodes"]} == {"OPS"}
 
 
-def test_a_broken_field_is_null_with_an_error(linear: Asking) -> None:
+def test_a_broken_field_is_null_with_an_error(linear: LinearClient) -> None:
     linear.world.broken = {"Issue.assignee": "Not now."}
-    answer = linear.ask('{ issue(id: "ENG-101") { identifier assignee { id } } }')
+    answer = linear.query('{ issue(id: "ENG-101") { identifier assignee { id } } }')
     assert (answer.status_code, answer.json()["data"]) == (200, {"issue": {"identifier": "ENG-101", "assignee": None}})
     assert answer.json()["errors"][0]["path"] == ["issue", "assignee"]
 
 
-def issues(linear: Asking, wanted: str) -> list[str]:
-    found = linear.found(f"{{ issues(first: 50, filter: {{{wanted}}}) {{ nodes {{ identifier }} }} }}")
+def issues(linear: LinearClient, wanted: str) -> list[str]:
+    found = linear.data(f"{{ issues(first: 50, filter: {{{wanted}}}) {{ nodes {{ identifier }} }} }}")
     return sorted(each["identifier"] for each in found["issues"]["nodes"])
 
 
@@ -179,5 +179,5 @@ def issues(linear: Asking, wanted: str) -> list[str]:
         ("cycle: {isActive: {eq: true}}", ["ENG-101", "ENG-102", "ENG-111"]),
     ],
 )
-def test_filters_work_as_linear_documents_them(linear: Asking, wanted: str, expected: list[str]) -> None:
+def test_filters_work_as_linear_documents_them(linear: LinearClient, wanted: str, expected: list[str]) -> None:
     assert issues(linear, wanted) == expected

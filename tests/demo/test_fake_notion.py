@@ -4,9 +4,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from demo.oauth_provider.server import Server
+from demo.oauth_provider.server import OAuthProvider
 from demo.services.notion.data import GUIDE, PLAN, SALARIES, TASKS, TASKS_SOURCE, WIKI, task_id
-from demo.services.notion.fake import World
+from demo.services.notion.fake import FakeNotion
 from demo.services.notion.rules import error
 from demo.services.notion.store import id_of
 from tests.fakes.authorization_client import app_of
@@ -31,23 +31,23 @@ def nested(depth: int) -> dict[str, Any]:
 
 
 @dataclass
-class Bot:
-    server: Server
+class NotionBot:
+    server: OAuthProvider
     token: str
 
     @property
-    def world(self) -> World:
-        world = self.server.world("notion")
-        assert isinstance(world, World)
+    def world(self) -> FakeNotion:
+        world = self.server.fake("notion")
+        assert isinstance(world, FakeNotion)
         return world
 
-    def ask(self, method: str, path: str, version: str | None = VERSION, **sent: Any) -> httpx2.Response:
+    def send(self, method: str, path: str, version: str | None = VERSION, **sent: Any) -> httpx2.Response:
         headers = {} if version is None else {"Notion-Version": version}
         with caller(self.server.url("/notion/v1/"), self.token, **headers) as client:
             return client.request(method, path, **sent)
 
-    def refused(self, method: str, path: str, **sent: Any) -> tuple[int, str, str]:
-        answer = self.ask(method, path, **sent)
+    def error(self, method: str, path: str, **sent: Any) -> tuple[int, str, str]:
+        answer = self.send(method, path, **sent)
         told = answer.json()
         assert told["object"] == "error"
         assert told["status"] == answer.status_code
@@ -55,9 +55,9 @@ class Bot:
 
 
 @pytest.fixture
-def bot(shared: Server) -> Bot:
+def bot(shared: OAuthProvider) -> NotionBot:
     shared.reset()
-    return Bot(shared, app_of(shared, "notion").connect()["access_token"])
+    return NotionBot(shared, app_of(shared, "notion").connect()["access_token"])
 
 
 @pytest.mark.parametrize(
@@ -74,9 +74,9 @@ def bot(shared: Server) -> Bot:
     ],
 )
 def test_a_missing_object_is_not_found(
-    bot: Bot, method: str, path: str, version: str | None, code: str, message: str
+    bot: NotionBot, method: str, path: str, version: str | None, code: str, message: str
 ) -> None:
-    status, told, text = bot.refused(method, path, version=version)
+    status, told, text = bot.error(method, path, version=version)
 
     assert (status, told) == (404 if code == "object_not_found" else 400, code)
     assert message in text
@@ -86,8 +86,8 @@ def test_a_missing_object_is_not_found(
     ("params", "message"),
     [({"page_size": 101}, "≤ `100`"), ({"start_cursor": "x"}, "start_cursor"), ({"depth": 2}, "not present")],
 )
-def test_a_query_that_notion_would_refuse_is_refused(bot: Bot, params: dict[str, Any], message: str) -> None:
-    assert message in bot.refused("GET", CHILDREN, params=params)[2]
+def test_a_query_that_notion_would_refuse_is_refused(bot: NotionBot, params: dict[str, Any], message: str) -> None:
+    assert message in bot.error("GET", CHILDREN, params=params)[2]
 
 
 @pytest.mark.parametrize(
@@ -120,10 +120,10 @@ def test_a_query_that_notion_would_refuse_is_refused(bot: Bot, params: dict[str,
     ],
 )
 def test_a_body_that_notion_would_refuse_is_refused(
-    bot: Bot, method: str, path: str, body: dict[str, Any], message: str
+    bot: NotionBot, method: str, path: str, body: dict[str, Any], message: str
 ) -> None:
-    assert message in bot.refused(method, path, json=body)[2]
-    assert bot.world.done == []
+    assert message in bot.error(method, path, json=body)[2]
+    assert bot.world.writes_done == []
 
 
 @pytest.mark.parametrize(
@@ -135,40 +135,40 @@ def test_a_body_that_notion_would_refuse_is_refused(
         ("POST", "pages", {"parent": {"page_id": PLAN}, "properties": {"title": {"title": [TEXT]}}}),
     ],
 )
-def test_a_page_in_the_trash_cannot_be_changed(bot: Bot, method: str, path: str, body: dict[str, Any]) -> None:
+def test_a_page_in_the_trash_cannot_be_changed(bot: NotionBot, method: str, path: str, body: dict[str, Any]) -> None:
     bot.world.store.objects[PLAN]["in_trash"] = True
 
-    assert "Can't edit block that is archived" in bot.refused(method, path, json=body)[2]
-    assert bot.ask("PATCH", f"pages/{PLAN}", json={"in_trash": False}).status_code == 200
-    assert bot.ask(method, path, json=body).status_code == 200
+    assert "Can't edit block that is archived" in bot.error(method, path, json=body)[2]
+    assert bot.send("PATCH", f"pages/{PLAN}", json={"in_trash": False}).status_code == 200
+    assert bot.send(method, path, json=body).status_code == 200
 
 
-def test_the_children_of_a_page_are_flagged(bot: Bot) -> None:
-    assert bot.ask("GET", f"blocks/{ON_PLAN}").json()["parent"] == {"type": "page_id", "page_id": PLAN}
+def test_the_children_of_a_page_are_flagged(bot: NotionBot) -> None:
+    assert bot.send("GET", f"blocks/{ON_PLAN}").json()["parent"] == {"type": "page_id", "page_id": PLAN}
 
 
-def test_a_body_needs_the_json_media_type(bot: Bot) -> None:
-    assert "Content-Type" in bot.refused("POST", "search", content=b"{}")[2]
+def test_a_body_needs_the_json_media_type(bot: NotionBot) -> None:
+    assert "Content-Type" in bot.error("POST", "search", content=b"{}")[2]
 
 
-def test_an_unknown_token_is_refused(bot: Bot) -> None:
-    stranger = Bot(bot.server, "ntn_of_nobody")
+def test_an_unknown_token_is_refused(bot: NotionBot) -> None:
+    stranger = NotionBot(bot.server, "ntn_of_nobody")
 
-    assert stranger.refused("GET", f"pages/{WIKI}")[:2] == (401, "unauthorized")
+    assert stranger.error("GET", f"pages/{WIKI}")[:2] == (401, "unauthorized")
 
 
-def test_a_missing_capability_is_refused(bot: Bot) -> None:
+def test_a_missing_capability_is_refused(bot: NotionBot) -> None:
     bot.world.capabilities = {"read", "update"}
 
-    assert bot.refused("PATCH", CHILDREN, json={"children": [PARAGRAPH]})[:2] == (403, "restricted_resource")
-    assert bot.ask("GET", CHILDREN).json()["results"][0]["paragraph"]["rich_text"][0]["plain_text"] != "Hi"
+    assert bot.error("PATCH", CHILDREN, json={"children": [PARAGRAPH]})[:2] == (403, "restricted_resource")
+    assert bot.send("GET", CHILDREN).json()["results"][0]["paragraph"]["rich_text"][0]["plain_text"] != "Hi"
 
 
-def test_a_rate_limit_has_notions_form(bot: Bot) -> None:
-    bot.world.limit(seconds=30)
+def test_a_rate_limit_has_notions_form(bot: NotionBot) -> None:
+    bot.world.rate_limit(seconds=30)
     bot.world.overload(seconds=5)
 
-    limited, overloaded, good = (bot.ask("GET", f"pages/{WIKI}") for _ in range(3))
+    limited, overloaded, good = (bot.send("GET", f"pages/{WIKI}") for _ in range(3))
 
     assert (limited.status_code, limited.headers["Retry-After"]) == (429, "30")
     assert limited.json()["additional_data"] == {"rate_limit_reason": "public_api_request_rate_limit"}
@@ -176,11 +176,11 @@ def test_a_rate_limit_has_notions_form(bot: Bot) -> None:
     assert good.status_code == 200
 
 
-def test_blocks_are_paged_to_the_end(bot: Bot) -> None:
+def test_blocks_are_paged_to_the_end(bot: NotionBot) -> None:
     found, cursor = list[str](), None
     while True:
         asked = {"page_size": 4} | ({"start_cursor": cursor} if cursor else {})
-        page = bot.ask("GET", f"blocks/{GUIDE}/children", params=asked)
+        page = bot.send("GET", f"blocks/{GUIDE}/children", params=asked)
         found += [each["id"] for each in page.json()["results"]]
         cursor = page.json()["next_cursor"]
         if not page.json()["has_more"]:
@@ -189,21 +189,21 @@ def test_blocks_are_paged_to_the_end(bot: Bot) -> None:
     assert found == bot.world.store.children[GUIDE]
 
 
-def test_a_write_with_an_injected_error_response_is_executed(bot: Bot) -> None:
-    bot.world.answers_after.append(error(503, "service_unavailable", "Unavailable."))
+def test_a_write_with_an_injected_error_response_is_executed(bot: NotionBot) -> None:
+    bot.world.responses_after.append(error(503, "service_unavailable", "Unavailable."))
 
-    answer = bot.ask("PATCH", CHILDREN, json={"children": [PARAGRAPH]})
+    answer = bot.send("PATCH", CHILDREN, json={"children": [PARAGRAPH]})
 
     assert answer.status_code == 503
-    assert bot.world.done == [f"PATCH /v1/{CHILDREN}"]
-    assert bot.ask("GET", CHILDREN).json()["results"][-1]["paragraph"]["rich_text"][0]["plain_text"] == "Hi"
+    assert bot.world.writes_done == [f"PATCH /v1/{CHILDREN}"]
+    assert bot.send("GET", CHILDREN).json()["results"][-1]["paragraph"]["rich_text"][0]["plain_text"] == "Hi"
 
 
 @pytest.mark.parametrize(
     ("test", "count"),
     [({"this_week": {}}, 1), ({"past_week": {}}, 1), ({"next_month": {}}, 8), ({"before": "today"}, 3)],
 )
-def test_date_filters_are_relative_to_today(bot: Bot, test: dict[str, Any], count: int) -> None:
-    found = bot.ask("POST", QUERY, json={"filter": {"property": "Due", "date": test}}).json()["results"]
+def test_date_filters_are_relative_to_today(bot: NotionBot, test: dict[str, Any], count: int) -> None:
+    found = bot.send("POST", QUERY, json={"filter": {"property": "Due", "date": test}}).json()["results"]
 
     assert len(found) == count

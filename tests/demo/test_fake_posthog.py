@@ -3,31 +3,39 @@ import threading
 
 import pytest
 
-from demo.oauth_provider.http import Answer, Request
+from demo.oauth_provider.http import Request, Response
 from demo.oauth_provider.tenant import Tenant
 from demo.services.posthog.data import BLOG, SHOP
-from demo.services.posthog.fake import Key, World
+from demo.services.posthog.fake import ApiKey, FakePostHog
 
 PROJECT = f"/api/projects/{SHOP}"
 
 
 @pytest.fixture
-def world() -> World:
-    return World(Tenant("posthog", "http://127.0.0.1", threading.RLock()))
+def world() -> FakePostHog:
+    return FakePostHog(Tenant("posthog", "http://127.0.0.1", threading.RLock()))
 
 
-def asked(
-    world: World, path: str, query: str = "", *, key: str | None = "phx_demo", method: str = "GET", body: object = None
-) -> Answer:
+def request(
+    world: FakePostHog,
+    path: str,
+    query: str = "",
+    *,
+    key: str | None = "phx_demo",
+    method: str = "GET",
+    body: object = None,
+) -> Response:
     headers = {"content-type": "application/json"} | ({"authorization": f"Bearer {key}"} if key else {})
     sent = b"" if body is None else json.dumps(body).encode()
-    return world.answer(Request(method, path, query, headers, sent))
+    return world.respond(Request(method, path, query, headers, sent))
 
 
-def said(world: World, text: str, **values: object) -> dict[str, object]:
-    world.looks = 0
+def query(world: FakePostHog, text: str, **values: object) -> dict[str, object]:
+    world.polls = 0
     query = {"kind": "HogQLQuery", "query": text, "values": values}
-    found: dict[str, object] = json.loads(asked(world, f"{PROJECT}/query/", method="POST", body={"query": query}).body)
+    found: dict[str, object] = json.loads(
+        request(world, f"{PROJECT}/query/", method="POST", body={"query": query}).body
+    )
     return found
 
 
@@ -48,26 +56,26 @@ def said(world: World, text: str, **values: object) -> dict[str, object]:
     ],
 )
 def test_requests_that_posthog_would_refuse_are_refused(
-    world: World, path: str, query: str, key: str | None, status: int, code: str
+    world: FakePostHog, path: str, query: str, key: str | None, status: int, code: str
 ) -> None:
-    world.keys |= {"phx_blog": Key(scopes=("organization:read",), teams=(BLOG,)), "phx_all": Key()}
-    answer = asked(world, path, query, key=key)
+    world.keys |= {"phx_blog": ApiKey(scopes=("organization:read",), teams=(BLOG,)), "phx_all": ApiKey()}
+    answer = request(world, path, query, key=key)
 
     assert (answer.status, json.loads(answer.body)["code"]) == (status, code)
 
 
 @pytest.mark.parametrize("method", ["POST", "PATCH", "DELETE", "PUT"])
-def test_a_write_is_detected(world: World, method: str) -> None:
-    assert asked(world, f"{PROJECT}/feature_flags/7/", method=method, body={}).status == 405
+def test_a_write_is_detected(world: FakePostHog, method: str) -> None:
+    assert request(world, f"{PROJECT}/feature_flags/7/", method=method, body={}).status == 405
     assert world.writes == [f"{method} {PROJECT}/feature_flags/7/"]
 
 
-def test_a_path_without_a_trailing_slash_is_redirected(world: World) -> None:
-    assert asked(world, f"{PROJECT}/cohorts").status == 301
+def test_a_path_without_a_trailing_slash_is_redirected(world: FakePostHog) -> None:
+    assert request(world, f"{PROJECT}/cohorts").status == 301
 
 
-def test_the_hogql_of_the_tour_is_supported(world: World) -> None:
-    found = said(
+def test_the_hogql_of_the_tour_is_supported(world: FakePostHog) -> None:
+    found = query(
         world,
         "SELECT person.properties.plan AS plan, uniq(person_id) AS persons, toDate(max(timestamp)) FROM events "
         "WHERE event = {name} AND timestamp > now() - INTERVAL 7 DAY GROUP BY plan ORDER BY persons DESC",
@@ -77,15 +85,15 @@ def test_the_hogql_of_the_tour_is_supported(world: World) -> None:
     assert found["results"] == [["pro", 2, "2026-11-17"], ["free", 1, "2026-11-17"]]
 
 
-def test_a_column_is_named_as_written(world: World) -> None:
-    found = said(world, "SELECT properties.$browser, person.properties.plan, event AS name FROM events")
+def test_a_column_is_named_as_written(world: FakePostHog) -> None:
+    found = query(world, "SELECT properties.$browser, person.properties.plan, event AS name FROM events")
 
     assert found["columns"] == ["properties.$browser", "person.properties.plan", "name"]
 
 
-def test_rows_are_limited_to_a_hundred_by_default(world: World) -> None:
+def test_rows_are_limited_to_a_hundred_by_default(world: FakePostHog) -> None:
     world.events *= 2
-    found = said(world, "SELECT uuid FROM events")
+    found = query(world, "SELECT uuid FROM events")
 
     assert (len(found["results"]), found["hasMore"], found["limit"]) == (100, True, 100)  # type: ignore[arg-type]
 
@@ -100,8 +108,8 @@ def test_rows_are_limited_to_a_hundred_by_default(world: World) -> None:
         ("DELETE FROM events", "Syntax error"),
     ],
 )
-def test_hogql_that_posthog_would_refuse_is_refused(world: World, text: str, detail: str) -> None:
-    assert str(said(world, text)["detail"]).startswith(detail)
+def test_hogql_that_posthog_would_refuse_is_refused(world: FakePostHog, text: str, detail: str) -> None:
+    assert str(query(world, text)["detail"]).startswith(detail)
 
 
 @pytest.mark.parametrize(
@@ -113,16 +121,16 @@ def test_hogql_that_posthog_would_refuse_is_refused(world: World, text: str, det
         ("active=STALE", ["team-plans"]),
     ],
 )
-def test_an_archived_flag_is_found_only_by_its_key(world: World, query: str, keys: list[str]) -> None:
+def test_an_archived_flag_is_found_only_by_its_key(world: FakePostHog, query: str, keys: list[str]) -> None:
     world.objects["feature_flags"][0]["archived"] = True
-    found = json.loads(asked(world, f"{PROJECT}/feature_flags/", query).body)["results"]
+    found = json.loads(request(world, f"{PROJECT}/feature_flags/", query).body)["results"]
 
     assert [each["key"] for each in found] == keys
 
 
-def test_a_search_without_hits_returns_similar_objects(world: World) -> None:
+def test_a_search_without_hits_returns_similar_objects(world: FakePostHog) -> None:
     def marks(place: str, word: str) -> list[str | None]:
-        found = json.loads(asked(world, f"{PROJECT}/{place}/", f"search={word}").body)["results"]
+        found = json.loads(request(world, f"{PROJECT}/{place}/", f"search={word}").body)["results"]
         return [each.get("search_match_type") for each in found]
 
     assert marks("insights", "funnel") == ["exact"]
@@ -131,8 +139,8 @@ def test_a_search_without_hits_returns_similar_objects(world: World) -> None:
     assert marks("annotations", "relese") == []
 
 
-def test_any_value_of_the_favorites_parameter_filters(world: World) -> None:
-    found = json.loads(asked(world, f"{PROJECT}/insights/", "favorited=false").body)["results"]
+def test_any_value_of_the_favorites_parameter_filters(world: FakePostHog) -> None:
+    found = json.loads(request(world, f"{PROJECT}/insights/", "favorited=false").body)["results"]
 
     assert [each["id"] for each in found] == [21]
 
@@ -140,31 +148,31 @@ def test_any_value_of_the_favorites_parameter_filters(world: World) -> None:
 @pytest.mark.parametrize(
     ("after", "number"), [("-2m", 69), ("-400M", 2), ("-60s", 0), ("2026-11-17T11:30:00", 1), ("dStart", 5)]
 )
-def test_only_times_that_posthog_parses_are_accepted(world: World, after: str, number: int) -> None:
-    world.looks = 0
+def test_only_times_that_posthog_parses_are_accepted(world: FakePostHog, after: str, number: int) -> None:
+    world.polls = 0
     query = {"kind": "EventsQuery", "select": ["timestamp"], "after": after}
-    found = json.loads(asked(world, f"{PROJECT}/query/", method="POST", body={"query": query}).body)["results"]
+    found = json.loads(request(world, f"{PROJECT}/query/", method="POST", body={"query": query}).body)["results"]
 
     assert len(found) == number
     assert all(each[0].endswith("+01:00") for each in found)
 
 
-def test_a_history_is_paged(world: World) -> None:
-    found = json.loads(asked(world, f"{PROJECT}/feature_flags/7/activity/", "limit=4&page=2&offset=1").body)
+def test_a_history_is_paged(world: FakePostHog) -> None:
+    found = json.loads(request(world, f"{PROJECT}/feature_flags/7/activity/", "limit=4&page=2&offset=1").body)
 
     assert [each["detail"]["version"] for each in found["results"]] == [5, 4, 3, 2]
     assert found["next"].endswith("?page=3&limit=4")
 
 
 @pytest.mark.parametrize(("cohort", "people"), [(41, 4), (42, 1)])
-def test_the_members_of_a_cohort_can_be_queried(world: World, cohort: int, people: int) -> None:
-    found = said(world, f"SELECT id FROM persons WHERE id IN COHORT {cohort}")  # noqa: S608  a number of ours
+def test_the_members_of_a_cohort_can_be_queried(world: FakePostHog, cohort: int, people: int) -> None:
+    found = query(world, f"SELECT id FROM persons WHERE id IN COHORT {cohort}")  # noqa: S608  a number of ours
 
     assert len(found["results"]) == people  # type: ignore[arg-type]
 
 
-def test_sign_ups_of_this_week_can_be_counted_by_plan(world: World) -> None:
-    found = said(
+def test_sign_ups_of_this_week_can_be_counted_by_plan(world: FakePostHog) -> None:
+    found = query(
         world,
         "SELECT properties.plan AS plan, count() AS signups FROM events "
         "WHERE event = {name} AND timestamp > now() - INTERVAL 7 DAY GROUP BY plan ORDER BY signups DESC, plan",
@@ -181,7 +189,7 @@ def test_sign_ups_of_this_week_can_be_counted_by_plan(world: World) -> None:
         ("toStartOfWeek(timestamp, 1)", ["2026-11-09", "2026-11-16"]),
     ],
 )
-def test_events_can_be_counted_by_week(world: World, week: str, weeks: list[str]) -> None:
-    found = said(world, f"SELECT {week} AS week, count() FROM events GROUP BY week ORDER BY week")  # noqa: S608  ours
+def test_events_can_be_counted_by_week(world: FakePostHog, week: str, weeks: list[str]) -> None:
+    found = query(world, f"SELECT {week} AS week, count() FROM events GROUP BY week ORDER BY week")  # noqa: S608  ours
 
     assert [row[0] for row in found["results"]] == weeks  # type: ignore[attr-defined]

@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
-from demo.oauth_provider.server import Server
+from demo.oauth_provider.server import OAuthProvider
 from demo.services.slack.data import ADA, GENERAL, INCIDENTS, OUTAGE, at, message
-from demo.services.slack.fake import World
+from demo.services.slack.fake import FakeSlack
 from tests.fakes.authorization_client import app_of
 from tests.harness import caller
 from tests.toolkits.slack.slack_contract import NOT_THERE, folder, validator_of
@@ -15,38 +15,38 @@ BOTH = "public_channel,private_channel"
 
 
 @dataclass
-class Bot:
-    server: Server
+class SlackBot:
+    server: OAuthProvider
     token: str
 
     @property
-    def world(self) -> World:
-        world = self.server.world("slack")
-        assert isinstance(world, World)
+    def world(self) -> FakeSlack:
+        world = self.server.fake("slack")
+        assert isinstance(world, FakeSlack)
         return world
 
-    def ask(self, method: str, verb: str = "GET", **sent: Any) -> dict[str, Any]:
+    def send(self, method: str, verb: str = "GET", **sent: Any) -> dict[str, Any]:
         with caller(self.server.url("/slack/api/"), self.token) as client:
             told: dict[str, Any] = client.request(verb, method, **sent).json()
         return told
 
     def get(self, method: str, **params: str) -> dict[str, Any]:
-        return self.ask(method, params=params)
+        return self.send(method, params=params)
 
     def post(self, **message: Any) -> dict[str, Any]:
-        return self.ask("chat.postMessage", "POST", json=message)
+        return self.send("chat.postMessage", "POST", json=message)
 
 
 @pytest.fixture
-def bot(shared: Server) -> Bot:
+def bot(shared: OAuthProvider) -> SlackBot:
     shared.reset()
     token = app_of(shared, "slack").connect()["access_token"]
     shared.tenant("slack").families[0].scopes = ALL
-    return Bot(shared, token)
+    return SlackBot(shared, token)
 
 
 @pytest.mark.skipif(folder() is None, reason=NOT_THERE)
-def test_responses_match_slacks_own_types(bot: Bot) -> None:
+def test_responses_match_slacks_own_types(bot: SlackBot) -> None:
     answers = {
         "ConversationsListResponse": [bot.get("conversations.list", types=BOTH), bot.get("users.conversations")],
         "ConversationsHistoryResponse": [bot.get("conversations.history", channel=each) for each in bot.world.messages],
@@ -101,20 +101,20 @@ def test_responses_match_slacks_own_types(bot: Bot) -> None:
     ],
 )
 def test_requests_that_slack_would_refuse_are_refused(
-    bot: Bot, method: str, verb: str, sent: dict[str, Any], error: str
+    bot: SlackBot, method: str, verb: str, sent: dict[str, Any], error: str
 ) -> None:
-    said = bot.ask(method, verb, **sent)
+    said = bot.send(method, verb, **sent)
     assert (said["ok"], said["error"]) == (False, error)
     assert bot.world.posted == []
 
 
-def test_parameters_are_not_remembered_between_pages(bot: Bot) -> None:
+def test_parameters_are_not_remembered_between_pages(bot: SlackBot) -> None:
     first = bot.get("conversations.list", types=BOTH, limit="3")
     cursor = first["response_metadata"]["next_cursor"]
     assert "incidents" not in [each["name"] for each in bot.get("conversations.list", cursor=cursor)["channels"]]
 
 
-def test_every_method_requires_its_scope(bot: Bot) -> None:
+def test_every_method_requires_its_scope(bot: SlackBot) -> None:
     bot.server.tenant("slack").families[0].scopes = ("channels:read",)
     refused = bot.get("conversations.list", types=BOTH)
     assert refused == {"ok": False, "error": "missing_scope", "needed": "groups:read", "provided": "channels:read"}
@@ -123,33 +123,33 @@ def test_every_method_requires_its_scope(bot: Bot) -> None:
     assert bot.post(channel=GENERAL, text="Hi")["needed"] == "chat:write"
 
 
-def test_an_invalid_token_gets_slacks_error_code(bot: Bot) -> None:
-    bot.server.tenant("slack").expire()
+def test_an_invalid_token_gets_slacks_error_code(bot: SlackBot) -> None:
+    bot.server.tenant("slack").expire_tokens()
     assert bot.get("conversations.list")["error"] == "token_expired"
     bot.token = "xoxb-other"
     assert bot.get("conversations.list")["error"] == "invalid_auth"
 
 
-def test_a_reply_to_a_missing_message_is_accepted_and_not_shown(bot: Bot) -> None:
+def test_a_reply_to_a_missing_message_is_accepted_and_not_shown(bot: SlackBot) -> None:
     said = bot.post(channel=GENERAL, text="lost", thread_ts="1794819600.999999")
     assert said["ok"] is True
     assert "lost" not in [each["text"] for each in bot.get("conversations.history", channel=GENERAL)["messages"]]
 
 
-def test_a_posted_message_can_be_read(bot: Bot) -> None:
+def test_a_posted_message_can_be_read(bot: SlackBot) -> None:
     ts = bot.post(channel=INCIDENTS, text="Thanks", thread_ts=OUTAGE)["ts"]
     thread = bot.get("conversations.replies", channel=INCIDENTS, ts=OUTAGE)["messages"]
     assert (thread[0]["reply_count"], thread[-1]["ts"]) == (4, ts)
 
 
-def test_with_only_oldest_the_earliest_messages_come_first(bot: Bot) -> None:
+def test_with_only_oldest_the_earliest_messages_come_first(bot: SlackBot) -> None:
     bot.world.messages[GENERAL] = [message(at(each), ADA, str(each)) for each in range(1, 7)]
     bounds = {"channel": GENERAL, "limit": "2", "oldest": at(2), "inclusive": "true"}
     assert texts(bot.get("conversations.history", **bounds)) == ["3", "2"]
     assert texts(bot.get("conversations.history", **bounds, latest=at(9))) == ["6", "5"]
 
 
-def test_the_thread_of_a_reply_is_the_reply_alone(bot: Bot) -> None:
+def test_the_thread_of_a_reply_is_the_reply_alone(bot: SlackBot) -> None:
     found = bot.get("conversations.replies", channel=INCIDENTS, ts=at(1.1))
     assert [each["ts"] for each in found["messages"]] == [at(1.1)]
     assert found["messages"][0]["thread_ts"] == OUTAGE

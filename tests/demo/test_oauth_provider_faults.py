@@ -5,18 +5,18 @@ from typing import Any
 import httpx2
 import pytest
 
-from demo.oauth_provider.server import Fault, Server
-from tests.fakes.authorization_client import App, mcp_app
+from demo.oauth_provider.server import Fault, OAuthProvider
+from tests.fakes.authorization_client import OAuthApp, mcp_app
 from tests.harness import many_callers
 
 
 @pytest.fixture
-def app(shared: Server) -> App:
+def app(shared: OAuthProvider) -> OAuthApp:
     shared.reset()
     return mcp_app(shared)
 
 
-def test_each_refresh_is_counted_by_the_generation_it_ends(app: App) -> None:
+def test_each_refresh_is_counted_by_the_generation_it_ends(app: OAuthApp) -> None:
     found = app.connect()
     for _ in range(3):
         found = app.refresh(found["refresh_token"]).json()
@@ -24,10 +24,10 @@ def test_each_refresh_is_counted_by_the_generation_it_ends(app: App) -> None:
     (family,) = app.tenant.families
     assert (family.generation, family.presented, family.refreshed) == (3, [1, 1, 1, 0], [1, 1, 1, 0])
     assert app.tenant.counts == {"exchanges": 1, "refreshes": 3}
-    assert app.tenant.requests == {"authorize": 1, "token": 4}
+    assert app.tenant.request_counts == {"authorize": 1, "token": 4}
 
 
-def test_a_reused_refresh_token_revokes_its_family(app: App) -> None:
+def test_a_reused_refresh_token_revokes_its_family(app: OAuthApp) -> None:
     first = app.connect()
     second = app.refresh(first["refresh_token"]).json()
 
@@ -35,14 +35,14 @@ def test_a_reused_refresh_token_revokes_its_family(app: App) -> None:
 
     assert (again.status_code, again.json()["error"]) == (400, "invalid_grant")
     assert "access_token" not in app.refresh(second["refresh_token"]).json()
-    assert app.tenant.live("access") == []
+    assert app.tenant.live_tokens("access") == []
     (family,) = app.tenant.families
     assert (family.reuses, family.presented, family.refreshed) == (1, [2, 1], [1, 0])
     assert app.tenant.counts["reuses"] == 1
 
 
-def test_a_used_refresh_token_is_accepted_during_its_grace_period(app: App) -> None:
-    app.tenant.behave(grace=60.0)
+def test_a_used_refresh_token_is_accepted_during_its_grace_period(app: OAuthApp) -> None:
+    app.tenant.configure(grace=60.0)
     first = app.connect()
     answers = [app.refresh(first["refresh_token"]) for _ in range(2)]
 
@@ -51,7 +51,7 @@ def test_a_used_refresh_token_is_accepted_during_its_grace_period(app: App) -> N
     assert app.tenant.families[0].refreshed == [2, 0]
 
 
-def test_a_refresh_token_of_another_client_is_refused(app: App) -> None:
+def test_a_refresh_token_of_another_client_is_refused(app: OAuthApp) -> None:
     found = app.connect()
     app.tenant.add_client("other")
     app.id = "other"
@@ -60,7 +60,7 @@ def test_a_refresh_token_of_another_client_is_refused(app: App) -> None:
     assert app.tenant.families[0].presented == [0]
 
 
-def test_a_reused_code_revokes_its_tokens(app: App) -> None:
+def test_a_reused_code_revokes_its_tokens(app: OAuthApp) -> None:
     code = app.code()
     found = app.exchange(code).json()
 
@@ -71,18 +71,18 @@ def test_a_reused_code_revokes_its_tokens(app: App) -> None:
     assert app.tenant.counts["code_reuses"] == 1
 
 
-def test_tokens_have_the_configured_lifetime(app: App) -> None:
-    app.tenant.behave(access_life=0.0, expires_in=0.25)
+def test_tokens_have_the_configured_lifetime(app: OAuthApp) -> None:
+    app.tenant.configure(access_life=0.0, expires_in=0.25)
     short = app.connect()
-    app.tenant.behave(access_life=None, expires_in=None)
+    app.tenant.configure(access_life=None, expires_in=None)
     endless = app.connect()
 
     assert (short["expires_in"], "expires_in" in endless) == (0.25, False)
-    assert app.tenant.live("access") == [endless["access_token"]]
+    assert app.tenant.live_tokens("access") == [endless["access_token"]]
 
 
-def test_responses_can_be_altered(app: App) -> None:
-    app.tenant.behave(answer_changes={"id_token": "x", "refresh_token": None, "token_type": "mac"})
+def test_responses_can_be_altered(app: OAuthApp) -> None:
+    app.tenant.configure(answer_changes={"id_token": "x", "refresh_token": None, "token_type": "mac"})
     found = app.connect()
 
     assert (found["id_token"], found["token_type"], "refresh_token" in found) == ("x", "mac", False)
@@ -103,10 +103,10 @@ def test_responses_can_be_altered(app: App) -> None:
     ],
 )
 def test_a_fault_replaces_the_response_a_given_number_of_times(
-    app: App, fault: Fault, status: int, body: bytes
+    app: OAuthApp, fault: Fault, status: int, body: bytes
 ) -> None:
     code = app.code()
-    app.tenant.fault("token", fault)
+    app.tenant.inject_fault("token", fault)
 
     spoiled = app.exchange(code)
 
@@ -115,47 +115,47 @@ def test_a_fault_replaces_the_response_a_given_number_of_times(
     assert "access_token" in app.exchange(code).json()
 
 
-def test_a_rate_limit_fault_has_retry_after(app: App) -> None:
-    app.tenant.fault("token", Fault("busy", retry_after=7), times=None)
+def test_a_rate_limit_fault_has_retry_after(app: OAuthApp) -> None:
+    app.tenant.inject_fault("token", Fault("busy", retry_after=7), times=None)
 
     assert [app.exchange("x").headers["Retry-After"] for _ in range(3)] == ["7"] * 3
-    app.tenant.heal()
+    app.tenant.clear_faults()
     assert app.exchange("x").status_code == 400
 
 
 @pytest.mark.parametrize("after", [False, True])
-def test_a_connection_is_cut_before_or_after_the_work(app: App, after: bool) -> None:
+def test_a_connection_is_cut_before_or_after_the_work(app: OAuthApp, after: bool) -> None:
     found = app.connect()
-    app.tenant.fault("token", Fault("close", after=after))
+    app.tenant.inject_fault("token", Fault("close", after=after))
 
     with pytest.raises(httpx2.RemoteProtocolError):
         app.refresh(found["refresh_token"])
 
     assert app.tenant.counts["refreshes"] == int(after)
-    assert app.tenant.asked("token")[-1].status is None
+    assert app.tenant.requests_to("token")[-1].status is None
 
 
 @pytest.mark.parametrize("after", [False, True])
-def test_a_request_can_be_held_before_or_after_its_work(app: App, after: bool) -> None:
+def test_a_request_can_be_held_before_or_after_its_work(app: OAuthApp, after: bool) -> None:
     found, answers = app.connect(), list[httpx2.Response]()
-    app.tenant.fault("token", Fault("hold", after=after))
+    app.tenant.inject_fault("token", Fault("hold", after=after))
     asking = threading.Thread(target=lambda: answers.append(app.refresh(found["refresh_token"])))
     asking.start()
-    app.tenant.until_held("token")
+    app.tenant.wait_until_held("token")
 
     assert (app.tenant.counts["refreshes"], answers) == (int(after), [])
-    app.tenant.release()
+    app.tenant.release_held()
     asking.join(20)
     assert "access_token" in answers[0].json()
 
 
-def test_a_slow_response_arrives(app: App) -> None:
-    app.tenant.fault("token", Fault("slow", seconds=0.05))
+def test_a_slow_response_arrives(app: OAuthApp) -> None:
+    app.tenant.inject_fault("token", Fault("slow", seconds=0.05))
 
     assert "access_token" in app.connect()
 
 
-def test_another_process_can_control_and_inspect_the_provider(app: App) -> None:
+def test_another_process_can_control_and_inspect_the_provider(app: OAuthApp) -> None:
     path = "/admin/tenants/acme"
     assert app.call("PATCH", path, json={"person": "Grace", "scopes_supported": ["read"]}).status_code == 200
     assert app.call("POST", f"{path}/faults", json={"endpoint": "token", "kind": "down", "times": 1}).status_code == 204
@@ -172,12 +172,12 @@ def test_another_process_can_control_and_inspect_the_provider(app: App) -> None:
     assert [each["status"] for each in seen] == [503, 200]
     assert seen[1]["fields"]["client_id"] == "ours"
     assert app.call("DELETE", "/admin/seen").status_code == 204
-    assert app.tenant.seen == []
+    assert app.tenant.recorded_requests == []
     assert app.call("PATCH", path, json={"colour": "red"}).status_code == 422
     assert app.call("POST", f"{path}/faults", json={"kind": "down"}).status_code == 422
 
 
-async def test_one_of_many_concurrent_refreshes_gets_the_tokens(app: App) -> None:
+async def test_one_of_many_concurrent_refreshes_gets_the_tokens(app: OAuthApp) -> None:
     found = app.connect()
     form = {"grant_type": "refresh_token", "refresh_token": found["refresh_token"], "client_id": app.id, **app.more}
     async with many_callers(app.server.origin, "none") as client:

@@ -7,25 +7,25 @@ import pytest
 from joserfc import jwt
 from joserfc.jwk import ECKey
 
-from demo.oauth_provider.server import Server
-from tests.fakes.authorization_client import CHALLENGE, App, mcp_app
+from demo.oauth_provider.server import OAuthProvider
+from tests.fakes.authorization_client import CHALLENGE, OAuthApp, mcp_app
 from tests.harness import caller, listening
 
 MODERN = {"MCP-Protocol-Version": "2026-07-28"}
 
 
 @pytest.fixture
-def server(shared: Server) -> Server:
+def server(shared: OAuthProvider) -> OAuthProvider:
     shared.reset()
     return shared
 
 
-def get(server: Server, path: str) -> httpx2.Response:
+def get(server: OAuthProvider, path: str) -> httpx2.Response:
     with caller(server.origin) as client:
         return client.get(path)
 
 
-def called(app: App, access: str | None, tool: str, **arguments: str) -> httpx2.Response:
+def call_tool(app: OAuthApp, access: str | None, tool: str, **arguments: str) -> httpx2.Response:
     meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
     params = {"name": tool, "arguments": arguments, "_meta": meta}
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
@@ -38,38 +38,38 @@ def text_of(answer: httpx2.Response) -> str:
     return str(answer.json()["result"]["content"][0]["text"])
 
 
-def test_a_token_is_required_to_reach_the_tools(server: Server) -> None:
+def test_a_token_is_required_to_reach_the_tools(server: OAuthProvider) -> None:
     app = mcp_app(server)
-    stranger = called(app, None, "whoami")
+    stranger = call_tool(app, None, "whoami")
     assert stranger.status_code == 401
     where = f'{server.origin}/.well-known/oauth-protected-resource/mcp/acme"'
     assert stranger.headers["WWW-Authenticate"] == f'Bearer resource_metadata="{where}'
 
     access = app.connect()["access_token"]
 
-    who = json.loads(text_of(called(app, access, "whoami")))
+    who = json.loads(text_of(call_tool(app, access, "whoami")))
     assert (who["tenant"], who["person"], who["scopes"], who["generation"]) == ("acme", "Ada", ["read"], 0)
-    assert text_of(called(app, access, "echo", text="hello")) == "hello"
+    assert text_of(call_tool(app, access, "echo", text="hello")) == "hello"
 
 
-def test_an_expired_token_is_refused_as_invalid(server: Server) -> None:
+def test_an_expired_token_is_refused_as_invalid(server: OAuthProvider) -> None:
     app = mcp_app(server)
     access = app.connect()["access_token"]
 
-    app.tenant.expire()
+    app.tenant.expire_tokens()
 
-    assert 'error="invalid_token"' in called(app, access, "whoami").headers["WWW-Authenticate"]
+    assert 'error="invalid_token"' in call_tool(app, access, "whoami").headers["WWW-Authenticate"]
 
 
-def test_a_token_is_valid_for_its_server_only(server: Server) -> None:
+def test_a_token_is_valid_for_its_server_only(server: OAuthProvider) -> None:
     app, other = mcp_app(server), mcp_app(server, "other")
 
-    assert called(other, app.connect()["access_token"], "whoami").status_code == 401
+    assert call_tool(other, app.connect()["access_token"], "whoami").status_code == 401
 
 
-def test_a_shared_authorization_server_issues_a_token_for_one_server(server: Server) -> None:
+def test_a_shared_authorization_server_issues_a_token_for_one_server(server: OAuthProvider) -> None:
     app, other = mcp_app(server), server.tenant("other")
-    other.behave(authorization_servers=[app.tenant.issuer])
+    other.configure(authorization_servers=[app.tenant.issuer])
     found = app.connect()
     for_other = {"resource": other.mcp_url}
 
@@ -83,18 +83,18 @@ def test_a_shared_authorization_server_issues_a_token_for_one_server(server: Ser
     assert app.call("POST", "/mcp/other", json={}, headers=bearer).status_code != 401
 
 
-def test_a_tool_that_needs_more_scopes_names_them(server: Server) -> None:
+def test_a_tool_that_needs_more_scopes_names_them(server: OAuthProvider) -> None:
     app = mcp_app(server)
-    refused = called(app, app.connect()["access_token"], "admin")
+    refused = call_tool(app, app.connect()["access_token"], "admin")
 
     assert refused.status_code == 403
     assert 'error="insufficient_scope", scope="admin"' in refused.headers["WWW-Authenticate"]
 
     code = app.code(scope="read admin")
-    assert called(app, app.exchange(code).json()["access_token"], "admin").status_code == 200
+    assert call_tool(app, app.exchange(code).json()["access_token"], "admin").status_code == 200
 
 
-def test_the_server_supports_the_handshake_too(server: Server) -> None:
+def test_the_server_supports_the_handshake_too(server: OAuthProvider) -> None:
     app = mcp_app(server)
     bearer = {"Authorization": f"Bearer {app.connect()['access_token']}"}
     begin = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}
@@ -118,11 +118,11 @@ def test_the_server_supports_the_handshake_too(server: Server) -> None:
     ],
 )
 def test_an_authorization_request_without_pkce_or_resource_is_refused(
-    server: Server, changed: dict[str, str | None], error: str
+    server: OAuthProvider, changed: dict[str, str | None], error: str
 ) -> None:
     app = mcp_app(server)
 
-    assert app.sent_back(**changed) == {"error": error, "state": "st", "iss": app.tenant.issuer}
+    assert app.redirect_parameters(**changed) == {"error": error, "state": "st", "iss": app.tenant.issuer}
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_an_authorization_request_without_pkce_or_resource_is_refused(
 )
 @pytest.mark.requirement("OAU-03")
 def test_a_code_without_its_verifier_or_resource_is_refused(
-    server: Server, changed: dict[str, str | None], error: str
+    server: OAuthProvider, changed: dict[str, str | None], error: str
 ) -> None:
     app = mcp_app(server)
 
@@ -146,7 +146,7 @@ def test_a_code_without_its_verifier_or_resource_is_refused(
     assert app.tenant.families == []
 
 
-def test_a_repeated_parameter_is_refused(server: Server) -> None:
+def test_a_repeated_parameter_is_refused(server: OAuthProvider) -> None:
     app = mcp_app(server)
     form = f"grant_type=authorization_code&code=a&code=b&client_id={app.id}"
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -154,22 +154,22 @@ def test_a_repeated_parameter_is_refused(server: Server) -> None:
     assert app.call("POST", app.paths[1], content=form, headers=headers).json()["error"] == "invalid_request"
 
 
-def test_metadata_is_at_its_configured_url_and_other_requests_are_recorded(server: Server) -> None:
+def test_metadata_is_at_its_configured_url_and_other_requests_are_recorded(server: OAuthProvider) -> None:
     tenant = server.tenant("acme")
     inserted = "/.well-known/oauth-authorization-server/mcp-as/acme"
     appended = "/mcp-as/acme/.well-known/openid-configuration"
     assert get(server, inserted).json()["issuer"] == tenant.issuer
     assert get(server, appended).status_code == 404
 
-    tenant.behave(metadata_at=["oidc appended"], metadata_changes={"code_challenge_methods_supported": None})
+    tenant.configure(metadata_at=["oidc appended"], metadata_changes={"code_challenge_methods_supported": None})
 
     assert get(server, inserted).status_code == 404
     assert "code_challenge_methods_supported" not in get(server, appended).json()
-    assert [each.status for each in tenant.asked("metadata")] == [200, 404, 404, 200]
+    assert [each.status for each in tenant.requests_to("metadata")] == [200, 404, 404, 200]
 
 
-def test_a_server_of_2025_03_26_has_its_endpoints_at_the_root(server: Server) -> None:
-    server.tenant("old").behave(at_root=True, prm_at=())
+def test_a_server_of_2025_03_26_has_its_endpoints_at_the_root(server: OAuthProvider) -> None:
+    server.tenant("old").configure(at_root=True, prm_at=())
     made = app_registered(server, "/register", token_endpoint_auth_method="none")
 
     assert get(server, "/.well-known/oauth-authorization-server").json()["issuer"] == server.origin
@@ -177,13 +177,13 @@ def test_a_server_of_2025_03_26_has_its_endpoints_at_the_root(server: Server) ->
     assert made.status_code == 201
 
 
-def app_registered(server: Server, path: str, **changed: Any) -> httpx2.Response:
+def app_registered(server: OAuthProvider, path: str, **changed: Any) -> httpx2.Response:
     asked = {"redirect_uris": ["http://127.0.0.1:8400/callback"], "application_type": "web", "client_name": "We"}
     with caller(server.origin) as client:
         return client.post(path, json={**asked, **changed})
 
 
-def test_a_registered_client_gets_the_requested_authentication_method(server: Server) -> None:
+def test_a_registered_client_gets_the_requested_authentication_method(server: OAuthProvider) -> None:
     tenant = server.tenant("acme")
     secret = app_registered(server, "/mcp-as/acme/register", token_endpoint_auth_method="client_secret_post").json()
     public = app_registered(server, "/mcp-as/acme/register", token_endpoint_auth_method="none").json()
@@ -199,7 +199,7 @@ def test_a_registered_client_gets_the_requested_authentication_method(server: Se
     assert tenant.counts["registrations"] == 2
 
 
-def test_a_client_metadata_document_is_fetched_from_its_client_id(server: Server) -> None:
+def test_a_client_metadata_document_is_fetched_from_its_client_id(server: OAuthProvider) -> None:
     async def document(_: Any, receive: Any, send: Any) -> None:
         await receive()
         about = {"client_id": f"{url[0]}/client.json", "redirect_uris": ["http://127.0.0.1:8400/callback"]}
@@ -208,14 +208,14 @@ def test_a_client_metadata_document_is_fetched_from_its_client_id(server: Server
 
     url: list[str] = []
     app = mcp_app(server)
-    with listening(lifeless(document)) as found:
+    with listening(expired_at_once(document)) as found:
         url.append(found)
         known, other = app.authorize(client_id=f"{found}/client.json"), app.authorize(client_id=f"{found}/other.json")
 
     assert (known.status_code, other.status_code) == (302, 400)
 
 
-def lifeless(app: Any) -> Any:
+def expired_at_once(app: Any) -> Any:
     async def alive(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "lifespan":
             await app(scope, receive, send)
@@ -227,17 +227,17 @@ def lifeless(app: Any) -> Any:
     return alive
 
 
-def test_a_verifier_for_a_code_without_a_challenge_is_refused(server: Server) -> None:
+def test_a_verifier_for_a_code_without_a_challenge_is_refused(server: OAuthProvider) -> None:
     app = mcp_app(server)
-    app.tenant.behave(demands_pkce=False)
+    app.tenant.configure(demands_pkce=False)
 
     assert app.exchange(app.code(code_challenge=None)).json()["error"] == "invalid_grant"
     assert "access_token" in app.exchange(app.code(code_challenge=None), code_verifier=None).json()
 
 
-def test_a_registered_secret_expires(server: Server) -> None:
+def test_a_registered_secret_expires(server: OAuthProvider) -> None:
     app = mcp_app(server)
-    app.tenant.behave(secret_life=-1.0)
+    app.tenant.configure(secret_life=-1.0)
     path = "/mcp-as/acme/register"
     made = app_registered(server, path, token_endpoint_auth_method="client_secret_post").json()
     app.id, app.secret = made["client_id"], made["client_secret"]
@@ -246,7 +246,7 @@ def test_a_registered_secret_expires(server: Server) -> None:
     assert app.exchange(app.code()).json()["error"] == "invalid_client"
 
 
-def test_a_client_is_limited_to_its_grant_types_and_authentication_method(server: Server) -> None:
+def test_a_client_is_limited_to_its_grant_types_and_authentication_method(server: OAuthProvider) -> None:
     app = mcp_app(server)
     app.tenant.add_client("machine", secret="s", grants=("client_credentials",))
     app.tenant.add_client("person", secret="s", redirect_uris=(app.redirect_uri,))
@@ -260,10 +260,10 @@ def test_a_client_is_limited_to_its_grant_types_and_authentication_method(server
     assert told("person") == "unauthorized_client"
     assert told("machine", resource="https://elsewhere.example.com/mcp") == "invalid_target"
     assert told("machine", basic=False, client_id="machine", client_secret="s") == "invalid_client"
-    assert app.sent_back(client_id="machine")["error"] == "unauthorized_client"
+    assert app.redirect_parameters(client_id="machine")["error"] == "unauthorized_client"
 
 
-def test_client_credentials_require_the_secret(server: Server) -> None:
+def test_client_credentials_require_the_secret(server: OAuthProvider) -> None:
     app = mcp_app(server)
     app.tenant.add_client("machine", secret="s p:c", grants=("client_credentials",))
     form = {"grant_type": "client_credentials", "scope": "read", "resource": app.tenant.mcp_url}
@@ -271,12 +271,12 @@ def test_client_credentials_require_the_secret(server: Server) -> None:
     right = app.call("POST", app.paths[1], data=form, auth=("machine", "s+p%3Ac"))
     wrong = app.call("POST", app.paths[1], data=form, auth=("machine", "other"))
 
-    assert called(app, right.json()["access_token"], "whoami").status_code == 200
+    assert call_tool(app, right.json()["access_token"], "whoami").status_code == 200
     assert "refresh_token" not in right.json()
     assert (wrong.status_code, wrong.json()["error"]) == (401, "invalid_client")
 
 
-def test_an_assertion_is_valid_once_and_for_its_audience_only(server: Server) -> None:
+def test_an_assertion_is_valid_once_and_for_its_audience_only(server: OAuthProvider) -> None:
     app, key = mcp_app(server), ECKey.generate_key("P-256")
     app.tenant.add_client("signer", public_key=key.as_pem(private=False).decode(), grants=("client_credentials",))
 
@@ -298,30 +298,34 @@ def test_an_assertion_is_valid_once_and_for_its_audience_only(server: Server) ->
     assert told(issuer, "4", sub="other") == 401
 
 
-def test_a_server_can_change_its_authorization_server(server: Server) -> None:
+def test_a_server_can_change_its_authorization_server(server: OAuthProvider) -> None:
     app, other = mcp_app(server), mcp_app(server, "other")
     access = app.connect()["access_token"]
 
-    app.tenant.behave(authorization_servers=[other.tenant.issuer])
+    app.tenant.configure(authorization_servers=[other.tenant.issuer])
 
     told = get(server, "/.well-known/oauth-protected-resource/mcp/acme").json()
     assert told["authorization_servers"] == [other.tenant.issuer]
-    assert called(app, access, "whoami").status_code == 401
+    assert call_tool(app, access, "whoami").status_code == 401
     other.more = {"resource": app.tenant.mcp_url}
     found = other.exchange(other.code(resource=app.tenant.mcp_url)).json()
-    assert called(app, found["access_token"], "whoami").status_code == 200
+    assert call_tool(app, found["access_token"], "whoami").status_code == 200
 
 
-def test_the_callback_can_be_altered(server: Server) -> None:
+def test_the_callback_can_be_altered(server: OAuthProvider) -> None:
     app = mcp_app(server, code_challenge=CHALLENGE)
-    app.tenant.behave(consent="deny", callback_changes={"iss": None, "error_description": "<script>1</script>"})
+    app.tenant.configure(consent="deny", callback_changes={"iss": None, "error_description": "<script>1</script>"})
 
-    assert app.sent_back() == {"error": "access_denied", "state": "st", "error_description": "<script>1</script>"}
+    assert app.redirect_parameters() == {
+        "error": "access_denied",
+        "state": "st",
+        "error_description": "<script>1</script>",
+    }
 
 
-def test_a_user_can_deny_consent_on_a_page(server: Server) -> None:
+def test_a_user_can_deny_consent_on_a_page(server: OAuthProvider) -> None:
     app = mcp_app(server)
-    app.tenant.behave(consent="page")
+    app.tenant.configure(consent="page")
     shown = app.authorize()
     url = str(shown.request.url).removeprefix(server.origin)
 
@@ -332,13 +336,13 @@ def test_a_user_can_deny_consent_on_a_page(server: Server) -> None:
     assert "error=access_denied" in denied.headers["Location"]
 
 
-def test_revoking_a_refresh_token_ends_its_grant(server: Server) -> None:
+def test_revoking_a_refresh_token_ends_its_grant(server: OAuthProvider) -> None:
     app = mcp_app(server)
     found = app.connect()
     form = {"token": found["refresh_token"], "client_id": app.id}
 
     assert app.call("POST", app.paths[2], data={**form, "client_id": "nobody"}).status_code == 401
-    assert app.tenant.live("access") == [found["access_token"]]
+    assert app.tenant.live_tokens("access") == [found["access_token"]]
     assert app.call("POST", app.paths[2], data=form).status_code == 200
-    assert app.tenant.live("access") + app.tenant.live("refresh") == []
+    assert app.tenant.live_tokens("access") + app.tenant.live_tokens("refresh") == []
     assert app.tenant.counts["revocations"] == 1

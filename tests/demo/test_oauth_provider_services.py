@@ -5,22 +5,22 @@ from typing import Any
 import httpx2
 import pytest
 
-from demo.oauth_provider.server import Client, Server
+from demo.oauth_provider.server import Client, OAuthProvider
 from tests.e2e.process import PROJECT, free_port, until
-from tests.fakes.authorization_client import SERVICES, App, app_of
+from tests.fakes.authorization_client import SERVICES, OAuthApp, app_of
 from tests.harness import caller
 
 DEMO = "An MCP server to connect (authType oauth, serviceType external)"
 
 
 @pytest.fixture
-def server(shared: Server) -> Server:
+def server(shared: OAuthProvider) -> OAuthProvider:
     shared.reset()
     return shared
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_consent_yields_tokens_that_the_service_accepts(server: Server, name: str) -> None:
+def test_consent_yields_tokens_that_the_service_accepts(server: OAuthProvider, name: str) -> None:
     app = app_of(server, name)
 
     found = app.connect()
@@ -31,7 +31,7 @@ def test_consent_yields_tokens_that_the_service_accepts(server: Server, name: st
     assert app.tenant.counts == {"exchanges": 1}
 
 
-def test_each_service_has_its_own_token_response(server: Server) -> None:
+def test_each_service_has_its_own_token_response(server: OAuthProvider) -> None:
     notion, linear, hubspot, slack = (app_of(server, name).connect() for name in SERVICES)
 
     assert (notion["access_token"][:4], notion["refresh_token"][:4], notion["workspace_name"]) == (
@@ -48,11 +48,11 @@ def test_each_service_has_its_own_token_response(server: Server) -> None:
     assert slack["team"]["name"] == "Acme"
 
 
-def test_slack_returns_pairs_only_to_apps_with_rotation(server: Server) -> None:
+def test_slack_returns_pairs_only_to_apps_with_rotation(server: OAuthProvider) -> None:
     app = app_of(server, "slack")
     assert app.connect()["access_token"] == app.connect()["access_token"]
 
-    app.tenant.behave(gives_refresh=True, access_life=43200.0, expires_in=43200.0)
+    app.tenant.configure(gives_refresh=True, access_life=43200.0, expires_in=43200.0)
     found = app.connect()
 
     assert found["expires_in"] == 43200
@@ -68,14 +68,14 @@ REFUSED = {
 }
 
 
-def word(answer: httpx2.Response) -> str:
+def error_of(answer: httpx2.Response) -> str:
     found: dict[str, Any] = answer.json()
     status = found.get("status")
     return str(found.get("code") or (status if isinstance(status, str) else None) or found["error"])
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_requests_that_a_vendor_would_refuse_get_its_error(server: Server, name: str) -> None:
+def test_requests_that_a_vendor_would_refuse_get_its_error(server: OAuthProvider, name: str) -> None:
     app = app_of(server, name)
     answers = [
         app.exchange(app.code(), secret="wrong", code_verifier=None),
@@ -84,7 +84,7 @@ def test_requests_that_a_vendor_would_refuse_get_its_error(server: Server, name:
         app.token(grant_type="password"),
     ]
 
-    assert {word(each) for each in answers} <= REFUSED[name]
+    assert {error_of(each) for each in answers} <= REFUSED[name]
     assert all("access_token" not in each.json() for each in answers)
     assert {each.status_code for each in answers} <= ({200} if name == "slack" else {400, 401})
     assert app.tenant.counts == {"refusals": 4}
@@ -101,10 +101,10 @@ def test_requests_that_a_vendor_would_refuse_get_its_error(server: Server, name:
     ],
 )
 def test_a_valid_refresh_token_in_the_wrong_encoding_is_refused(
-    server: Server, name: str, kind: str, proof: str
+    server: OAuthProvider, name: str, kind: str, proof: str
 ) -> None:
     app = app_of(server, name)
-    app.tenant.behave(gives_refresh=True)
+    app.tenant.configure(gives_refresh=True)
     fields = {"grant_type": "refresh_token", "refresh_token": app.connect()["refresh_token"]}
     named = {"client_id": app.id, "client_secret": str(app.secret)}
     auth = (app.id, str(app.secret)) if proof == "basic" else None
@@ -115,22 +115,22 @@ def test_a_valid_refresh_token_in_the_wrong_encoding_is_refused(
     assert "access_token" in app.refresh(fields["refresh_token"]).json()
 
 
-def test_notion_refuses_unknown_fields(server: Server) -> None:
+def test_notion_refuses_unknown_fields(server: OAuthProvider) -> None:
     app = app_of(server, "notion")
 
-    assert word(app.exchange(app.code(), code_verifier="x")) == "validation_error"
+    assert error_of(app.exchange(app.code(), code_verifier="x")) == "validation_error"
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_a_code_expires(server: Server, name: str) -> None:
+def test_a_code_expires(server: OAuthProvider, name: str) -> None:
     app = app_of(server, name)
-    app.tenant.behave(code_life=0.0)
+    app.tenant.configure(code_life=0.0)
 
     assert "access_token" not in app.exchange(app.code()).json()
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_a_code_of_another_client_is_refused(server: Server, name: str) -> None:
+def test_a_code_of_another_client_is_refused(server: OAuthProvider, name: str) -> None:
     app = app_of(server, name)
     code = app.code()
     both = ("client_secret_basic", "client_secret_post")
@@ -155,24 +155,24 @@ def test_a_code_of_another_client_is_refused(server: Server, name: str) -> None:
     ],
 )
 def test_an_invalid_authorization_request_is_an_error_page_without_a_redirect(
-    server: Server, name: str, changed: dict[str, str | None]
+    server: OAuthProvider, name: str, changed: dict[str, str | None]
 ) -> None:
     answer = app_of(server, name).authorize(**changed)
 
     assert (answer.status_code, "Location" in answer.headers) == (400, False)
 
 
-def test_linear_accepts_only_comma_separated_scopes(server: Server) -> None:
+def test_linear_accepts_only_comma_separated_scopes(server: OAuthProvider) -> None:
     app = app_of(server, "linear")
 
-    assert app.sent_back(scope="read,write").keys() == {"code", "state"}
-    assert app.sent_back(scope="read write") == {"error": "invalid_scope", "state": "st"}
+    assert app.redirect_parameters(scope="read,write").keys() == {"code", "state"}
+    assert app.redirect_parameters(scope="read write") == {"error": "invalid_scope", "state": "st"}
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_the_alternative_error_format_can_be_selected(server: Server, name: str) -> None:
+def test_the_alternative_error_format_can_be_selected(server: OAuthProvider, name: str) -> None:
     app = app_of(server, name)
-    app.tenant.behave(other_errors=True)
+    app.tenant.configure(other_errors=True)
     found = app.exchange("code-of-nobody").json()
 
     match name:
@@ -186,18 +186,18 @@ def test_the_alternative_error_format_can_be_selected(server: Server, name: str)
             assert found == {"ok": False, "error": "invalid_code"}
 
 
-def test_hubspot_keeps_its_refresh_token_and_the_others_rotate(server: Server) -> None:
+def test_hubspot_keeps_its_refresh_token_and_the_others_rotate(server: OAuthProvider) -> None:
     hubspot, linear = app_of(server, "hubspot"), app_of(server, "linear")
     first, other = hubspot.connect(), linear.connect()
 
     assert hubspot.refresh(first["refresh_token"]).json()["refresh_token"] == first["refresh_token"]
     assert linear.refresh(other["refresh_token"]).json()["refresh_token"] != other["refresh_token"]
 
-    hubspot.tenant.behave(repeats_refresh=False)
+    hubspot.tenant.configure(repeats_refresh=False)
     assert "refresh_token" not in hubspot.refresh(first["refresh_token"]).json()
 
 
-def test_notion_revokes_the_pair_and_linear_and_hubspot_one_token(server: Server) -> None:
+def test_notion_revokes_the_pair_and_linear_and_hubspot_one_token(server: OAuthProvider) -> None:
     notion, linear, hubspot = (app_of(server, name) for name in SERVICES[:3])
     pair, other, third = notion.connect(), linear.connect(), hubspot.connect()
 
@@ -207,13 +207,16 @@ def test_notion_revokes_the_pair_and_linear_and_hubspot_one_token(server: Server
     secret = {"client_id": hubspot.id, "client_secret": hubspot.secret}
     hubspot.call("POST", hubspot.paths[2], data={"token": third["refresh_token"], **secret})
 
-    assert notion.tenant.live("access") + notion.tenant.live("refresh") == []
+    assert notion.tenant.live_tokens("access") + notion.tenant.live_tokens("refresh") == []
     assert (once.status_code, again.status_code) == (200, 400)
-    assert (linear.tenant.live("access"), linear.tenant.live("refresh")) == ([other["access_token"]], [])
-    assert (hubspot.tenant.live("access"), hubspot.tenant.live("refresh")) == ([third["access_token"]], [])
+    assert (linear.tenant.live_tokens("access"), linear.tenant.live_tokens("refresh")) == ([other["access_token"]], [])
+    assert (hubspot.tenant.live_tokens("access"), hubspot.tenant.live_tokens("refresh")) == (
+        [third["access_token"]],
+        [],
+    )
 
 
-def test_slack_revokes_the_bearer_token(server: Server) -> None:
+def test_slack_revokes_the_bearer_token(server: OAuthProvider) -> None:
     app = app_of(server, "slack")
     bearer = {"Authorization": f"Bearer {app.connect()['access_token']}"}
 
@@ -223,11 +226,11 @@ def test_slack_revokes_the_bearer_token(server: Server) -> None:
     assert [each["error"] for each in answers[1:]] == ["token_revoked", "not_authed"]
 
 
-def test_the_account_of_a_grant_can_be_requested(server: Server) -> None:
+def test_the_account_of_a_grant_can_be_requested(server: OAuthProvider) -> None:
     linear, hubspot, slack = (app_of(server, name) for name in SERVICES[1:])
     query = {"query": "query Me { viewer { id name app } organization { name urlKey } }"}
 
-    def bearer(app: App) -> dict[str, str]:
+    def bearer(app: OAuthApp) -> dict[str, str]:
         return {"Authorization": f"Bearer {app.connect()['access_token']}"}
 
     who = linear.call("POST", "/linear/graphql", json=query, headers=bearer(linear)).json()["data"]
@@ -240,7 +243,7 @@ def test_the_account_of_a_grant_can_be_requested(server: Server) -> None:
     assert (portal["uiDomain"], team["team"]) == ("app.hubspot.com", "Acme")
 
 
-def test_tokens_can_be_introspected(server: Server) -> None:
+def test_tokens_can_be_introspected(server: OAuthProvider) -> None:
     notion, hubspot = app_of(server, "notion"), app_of(server, "hubspot")
     pair, other = notion.connect(), hubspot.connect()
     bearer = {"Authorization": f"Bearer {pair['access_token']}"}
@@ -284,7 +287,7 @@ def reaches(client: httpx2.Client) -> bool:
         return False
 
 
-def test_the_environment_names_every_address_of_every_service(server: Server) -> None:
+def test_the_environment_names_every_address_of_every_service(server: OAuthProvider) -> None:
     found = server.environment()
 
     assert len(found) == 1 + 4 * 6 + 1  # PostHog takes keys, so it has an address alone

@@ -41,13 +41,13 @@ class Reader:
 
     def run(self, document: Document, *signs: str, then: str = "", **variables: str) -> list[str]:
         """The lines that the blocks print. `then` is typed after them."""
-        blocks = [self.typed(document.block("sh", sign)) for sign in signs]
+        blocks = [self.shell_lines(document.block("sh", sign)) for sign in signs]
         return self.type("\n".join([*blocks, then]), **variables)
 
     def type(self, lines: str, **variables: str) -> list[str]:
         return in_a_shell(lines, self.folder, **self.variables | variables)
 
-    def typed(self, block: str) -> str:
+    def shell_lines(self, block: str) -> str:
         for written, here in {SERVED_AT: self.workspace.plugboard.url, **self.moved}.items():
             block = block.replace(written, here)
         return filled_in(block)

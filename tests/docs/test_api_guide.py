@@ -23,7 +23,7 @@ def test_a_key_for_one_agent_is_created_and_revoked(reader: Reader) -> None:
 
 def test_an_operator_creates_and_deletes_a_workspace(reader: Reader) -> None:
     operator = reader.workspace.plugboard.operator_key
-    block = functions_of(API) + reader.typed(API.block("sh", "OPERATOR="))
+    block = functions_of(API) + reader.shell_lines(API.block("sh", "OPERATOR="))
 
     (listed,) = reader.type(block, OPERATOR=operator)
 

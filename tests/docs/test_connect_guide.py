@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from api.main.settings import Settings
-from demo.oauth_provider.server import Server, authorization_server
+from demo.oauth_provider.server import OAuthProvider, oauth_provider
 from tests.conformance.browser import Browser
 from tests.docs.reader import OAUTH_DEMO_AT, Reader
 from tests.documents import guide
@@ -20,7 +20,7 @@ MCP_SERVER = "https://mcp.example.com/mcp"
 
 
 @contextmanager
-def reader_beside(provider: Server, folder: Path) -> Iterator[Reader]:
+def reader_with_provider(provider: OAuthProvider, folder: Path) -> Iterator[Reader]:
     """Has set what `make demo-oauth` prints, and started Plugboard."""
     settings = Settings.from_environment(provider.environment() | {"PLUGBOARD_DATA_DIR": str(folder / "var")})
     with served(settings) as plugboard:
@@ -35,18 +35,18 @@ def connect(reader: Reader, url: str) -> Mapping[str, str]:
 
 
 @pytest.fixture(scope="module")
-def provider() -> Iterator[Server]:
-    with authorization_server() as server:
+def provider() -> Iterator[OAuthProvider]:
+    with oauth_provider() as server:
         yield server
 
 
-def test_a_server_is_connected_and_disconnected(provider: Server, tmp_path: Path) -> None:
+def test_a_server_is_connected_and_disconnected(provider: OAuthProvider, tmp_path: Path) -> None:
     acme = provider.tenant("acme")
-    with reader_beside(provider, tmp_path) as reader:
+    with reader_with_provider(provider, tmp_path) as reader:
         link, issues = reader.run(CONNECT, "api() {", "oauth/authorize", then='echo "$ISSUES"')
         came_back = connect(reader, json.loads(link)["authUrl"])
         status, disconnected = reader.run(CONNECT, "api() {", "oauth/status", ISSUES=issues)
-        until(lambda: not acme.live("access"))
+        until(lambda: not acme.live_tokens("access"))
         servers = reader.workspace.admin.get(reader.workspace.servers).json()
 
     assert came_back == {"connected": issues}
@@ -54,16 +54,16 @@ def test_a_server_is_connected_and_disconnected(provider: Server, tmp_path: Path
     assert {server["name"]: server["serviceType"] for server in servers} == {"Issues": "external", "Tasks": "linear"}
 
 
-def test_a_machine_connects_without_user_consent(provider: Server, tmp_path: Path) -> None:
+def test_a_machine_connects_without_user_consent(provider: OAuthProvider, tmp_path: Path) -> None:
     provider.tenant("demo").add_client("demo-machine", secret="demo-secret", grants=("client_credentials",))
-    with reader_beside(provider, tmp_path) as reader:
+    with reader_with_provider(provider, tmp_path) as reader:
         (check,) = reader.run(CONNECT, "api() {", "client_credentials")
 
     assert json.loads(check)["status"] == "ok"
 
 
-def test_the_tools_of_services_are_called(provider: Server, tmp_path: Path) -> None:
-    with reader_beside(provider, tmp_path) as reader:
+def test_the_tools_of_services_are_called(provider: OAuthProvider, tmp_path: Path) -> None:
+    with reader_with_provider(provider, tmp_path) as reader:
         linear = {"name": "Tasks", "authType": "oauth", "serviceType": "linear", "url": None, "config": {}}
         tasks = reader.workspace.make_server(**linear)["id"]
         link = reader.workspace.admin.get(f"{reader.workspace.servers}/{tasks}/oauth/authorize").json()

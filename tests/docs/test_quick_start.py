@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from api.main.settings import Settings
-from demo.oauth_provider.server import authorization_server
+from demo.oauth_provider.server import oauth_provider
 from tests.docs.clients import OPENAI_ONCE
 from tests.docs.reader import Reader, functions_of, run
 from tests.documents import README
@@ -25,12 +25,12 @@ def test_the_quick_start_ends_with_the_shown_response(reader: Reader) -> None:
 
 
 def test_the_lines_for_connect_return_a_link(tmp_path: Path) -> None:
-    with authorization_server() as provider:
+    with oauth_provider() as provider:
         settings = Settings.from_environment(provider.environment() | {"PLUGBOARD_DATA_DIR": str(tmp_path / "var")})
         with served(settings) as plugboard:
             moved = {"https://mcp.example.com/mcp": provider.tenant("acme").mcp_url}
             reader = Reader(plugboard.make_workspace(), tmp_path, moved)
-            block = reader.typed(README.block("sh", "/oauth/authorize"))
+            block = reader.shell_lines(README.block("sh", "/oauth/authorize"))
             (link,) = reader.type(functions_of(README) + block)
 
     assert json.loads(link)["authUrl"].startswith(f"{settings.public_url}/connect/")

@@ -32,20 +32,20 @@ class Process:
     url: str
     folder: Path
 
-    def said(self) -> str:
+    def output(self) -> str:
         return (self.folder / "out").read_text()
 
-    def logged(self) -> str:
+    def log(self) -> str:
         return (self.folder / "err").read_text()
 
     def log_lines(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.logged().splitlines()]
+        return [json.loads(line) for line in self.log().splitlines()]
 
     def key(self) -> str:
-        return next(line.split()[-1] for line in self.said().splitlines() if line.startswith("  API key"))
+        return next(line.split()[-1] for line in self.output().splitlines() if line.startswith("  API key"))
 
     def workspace_id(self) -> str:
-        return next(line.split()[-1] for line in self.said().splitlines() if line.startswith("  workspace"))
+        return next(line.split()[-1] for line in self.output().splitlines() if line.startswith("  workspace"))
 
     def caller(self, key: str | None = None) -> httpx2.Client:
         return caller(self.url, key)
@@ -53,13 +53,13 @@ class Process:
     def signal(self, number: signal.Signals) -> None:
         self.popen.send_signal(number)
 
-    def ended(self) -> int:
+    def wait_for_exit(self) -> int:
         return self.popen.wait(PATIENCE_SECONDS)
 
     def kill(self) -> None:
         """As a power cut would."""
         self.signal(signal.SIGKILL)
-        self.ended()
+        self.wait_for_exit()
 
 
 def environment(data_dir: Path, **changed: object) -> dict[str, str]:
@@ -100,13 +100,13 @@ def serving(data_dir: Path, **changed: object) -> Iterator[Process]:
     process = start(data_dir, **changed)
     try:
         until(lambda: process.popen.poll() is not None or answers(process, "/readyz"))
-        assert process.popen.poll() is None, process.logged()
+        assert process.popen.poll() is None, process.log()
         yield process
     finally:
         if process.popen.poll() is None:
             process.signal(signal.SIGTERM)
         try:
-            process.ended()
+            process.wait_for_exit()
         except subprocess.TimeoutExpired:
             process.kill()
             raise

@@ -72,7 +72,7 @@ ANSWERED = {"connectServer": {409}, "getConnection": {409}, "showConnected": {40
 
 
 @dataclass
-class Sent:
+class SentRequests:
     """The answers that came, and what was sent where a secret belongs."""
 
     process: Process
@@ -87,14 +87,14 @@ class Sent:
 
 
 @pytest.fixture(scope="module")
-def sent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sent]:
+def sent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SentRequests]:
     data = tmp_path_factory.mktemp("canary") / "var"
     with serving(data) as process, process.caller(process.key()) as admin:
-        yield Sent(process, data, admin, f"/api/workspaces/{process.workspace_id()}")
+        yield SentRequests(process, data, admin, f"/api/workspaces/{process.workspace_id()}")
 
 
 @pytest.mark.requirement("ENC-13", "ENC-17", "ENC-18", "AUD-04")
-def test_no_secret_leaks(sent: Sent) -> None:
+def test_no_secret_leaks(sent: SentRequests) -> None:
     servers = f"{sent.path}/mcp-servers"
     made = [sent.send("POST", servers, json={"name": "s", "url": URL} | body) for body in GOOD]
     assert [answer.status_code for answer in made] == [201] * len(GOOD)
@@ -127,7 +127,7 @@ def test_no_secret_leaks(sent: Sent) -> None:
     search(sent)
 
 
-def walk(sent: Sent, server_id: str) -> None:
+def walk(sent: SentRequests, server_id: str) -> None:
     """Every route that reads."""
     agent = sent.send("POST", f"{sent.path}/agents", json={"name": "a", "enabledMcpServerIds": [server_id]}).json()[
         "id"
@@ -140,7 +140,7 @@ def walk(sent: Sent, server_id: str) -> None:
     assert sent.send("DELETE", f"{sent.path}/mcp-servers/{server_id}").status_code == 409
 
 
-def elsewhere(sent: Sent) -> None:
+def elsewhere(sent: SentRequests) -> None:
     """Where a secret does not belong and is put by mistake."""
     servers = f"{sent.path}/mcp-servers"
     sent.send("GET", f"{servers}?token={CANARY}&limit={CANARY}")
@@ -153,8 +153,8 @@ def elsewhere(sent: Sent) -> None:
     sent.send("PATCH", f"{servers}?{CANARY}={CANARY}")
 
 
-def search(sent: Sent) -> None:
-    logged, said = sent.process.logged(), sent.process.said()
+def search(sent: SentRequests) -> None:
+    logged, said = sent.process.log(), sent.process.output()
     stored = b"".join(file.read_bytes() for file in sent.data.iterdir())
     plain = [
         f"{CANARY}-user:{CANARY}-password",

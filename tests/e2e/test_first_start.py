@@ -66,7 +66,7 @@ def is_ready(process: Process) -> bool:
 
 
 def is_running(process: Process) -> bool:
-    assert process.popen.poll() is None, process.said() + process.logged()
+    assert process.popen.poll() is None, process.output() + process.log()
     return True
 
 
@@ -87,16 +87,16 @@ def test_the_tour_of_the_readme_calls_a_tool(tmp_path: Path) -> None:
     assert json.loads(answer) == json.loads(*README.blocks_in("json"))
 
 
-def test_the_lines_about_dynamodb_start_a_service_on_it(tmp_path: Path, moto_beside: str) -> None:
+def test_the_lines_about_dynamodb_start_a_service_on_it(tmp_path: Path, moto_server: str) -> None:
     if not shutil.which("openssl"):
         pytest.skip("the lines need openssl")
     port, path = free_port(), f"{COMMAND.parent}:{os.environ['PATH']}"
-    settings = {"PLUGBOARD_PORT": port, "PLUGBOARD_DYNAMODB_ENDPOINT": moto_beside, "PATH": path}
+    settings = {"PLUGBOARD_PORT": port, "PLUGBOARD_DYNAMODB_ENDPOINT": moto_server, "PATH": path}
     lines, url = guide("operating").block("sh", "PLUGBOARD_STORE=dynamodb"), f"http://127.0.0.1:{port}"
 
     with terminal(lines, tmp_path / "1", url, tmp_path, **settings) as process:
         until(lambda: is_ready(process))
-        made = json.loads(next(line for line in process.said().splitlines() if line.startswith("{")))
+        made = json.loads(next(line for line in process.output().splitlines() if line.startswith("{")))
         with process.caller(made["apiKey"]) as admin:
             assert admin.get(f"/api/workspaces/{made['workspaceId']}").json()["name"] == "Acme"
 
@@ -106,7 +106,7 @@ def test_the_lines_about_dynamodb_start_a_service_on_it(tmp_path: Path, moto_bes
 def test_the_first_start_creates_a_workspace_and_prints_how_to_call_it(tmp_path: Path) -> None:
     data = tmp_path / "var"
     with serving(data) as process:
-        said = process.said()
+        said = process.output()
         with process.caller(process.key()) as admin:
             servers = f"/api/workspaces/{process.workspace_id()}/mcp-servers"
             assert admin.get(f"/api/workspaces/{process.workspace_id()}").json()["name"] == "My workspace"
@@ -116,10 +116,10 @@ def test_the_first_start_creates_a_workspace_and_prints_how_to_call_it(tmp_path:
     assert key_file.stat().st_mode & 0o777 == 0o600
     assert data.stat().st_mode & 0o777 == 0o700
     assert key_file.read_text().strip() not in said
-    assert "pb_" not in process.logged()
+    assert "pb_" not in process.log()
 
     with serving(data) as again:
-        assert again.said() == f"Serving on {again.url}, described at {again.url}/docs. {WHAT_ELSE}\n"
+        assert again.output() == f"Serving on {again.url}, described at {again.url}/docs. {WHAT_ELSE}\n"
         with again.caller(re.findall(r"pb_\w+", said)[0]) as admin:
             assert len(admin.get(servers.replace(process.url, again.url)).json()) == 1
 

@@ -13,7 +13,7 @@ import pytest
 from tests.e2e.process import Process, serving
 from tests.fakes.bombs import gzipped_zeros
 from tests.fakes.hostile_mcp import HEAD, STREAM, events, mcp, with_id, with_result
-from tests.fakes.raw_upstream import Answer, pouring, saying, upstream_beside
+from tests.fakes.raw_upstream import Responder, pouring, responding, upstream_in_thread
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the peak of another process's memory"),
@@ -29,20 +29,20 @@ def full_of(unit: bytes, size: int = SIZE) -> bytes:
     return unit * (size // len(unit))
 
 
-def content(inside: bytes) -> Answer:
+def content(inside: bytes) -> Responder:
     return with_result(b'{"content":[' + inside + b"]}")
 
 
-def text(inside: bytes) -> Answer:
+def text(inside: bytes) -> Responder:
     return content(b'{"type":"text","text":"' + inside + b'"}')
 
 
-def tools(inside: bytes) -> Answer:
+def tools(inside: bytes) -> Responder:
     return with_result(b'{"tools":[' + inside + b"]}")
 
 
-CALLS: Mapping[str, Answer] = {
-    "a bomb": saying(gzipped_zeros(100), Content_Encoding="gzip"),
+CALLS: Mapping[str, Responder] = {
+    "a bomb": responding(gzipped_zeros(100), Content_Encoding="gzip"),
     "a body without end": pouring(HEAD + b"\r\n[", b"0," * 1000),
     "comments without end": pouring(STREAM, b": " + b"x" * 1000 + b"\n"),
     "an event without end": pouring(STREAM, b"data: " + b"x" * 1000),
@@ -67,7 +67,7 @@ CALLS: Mapping[str, Answer] = {
     "a long batch": with_id(b"[" + full_of(b'{"id":7,"result":{}},') + b"0]"),
     "lines of lists": events(full_of(b"data:[[[[[[[[[[[[\n", 1_000_000) + b"\n"),
 }
-LISTS: Mapping[str, Answer] = {
+LISTS: Mapping[str, Responder] = {
     "many tools": tools(full_of(b'{"name":"a"},', 900_000) + b"0"),
     "a long description": tools(b'{"name":"a","description":"' + full_of(b"\xc3\xa9\xe2\x80\x8b ") + b'"}'),
     "a long name": tools(b'{"name":"' + full_of(b"ab") + b'"}'),
@@ -85,29 +85,29 @@ def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     with serving(folder, PLUGBOARD_EGRESS_ALLOW="127.0.0.1") as process:
         with process.caller(process.key()) as caller:
             for answer in (CALLS["a long text"], CALLS["few enough lists"]):  # what is loaded once, and kept
-                grown(process, caller, "bad", answer)
+                memory_growth(process, caller, "bad", answer)
         yield process
 
 
 @pytest.mark.parametrize("answer", CALLS.values(), ids=CALLS)
-def test_a_hostile_response_uses_little_memory(process: Process, answer: Answer) -> None:
+def test_a_hostile_response_uses_little_memory(process: Process, answer: Responder) -> None:
     with process.caller(process.key()) as caller:
-        assert grown(process, caller, "bad", answer) < MOST_MB
+        assert memory_growth(process, caller, "bad", answer) < MOST_MB
 
 
 @pytest.mark.parametrize("answer", LISTS.values(), ids=LISTS)
-def test_a_hostile_list_uses_little_memory(process: Process, answer: Answer) -> None:
+def test_a_hostile_list_uses_little_memory(process: Process, answer: Responder) -> None:
     with process.caller(process.key()) as caller:
-        assert grown(process, caller, "tools/list", answer) < MOST_MB
+        assert memory_growth(process, caller, "tools/list", answer) < MOST_MB
 
 
-def grown(process: Process, caller: httpx2.Client, asked: str, answer: Answer) -> float:
+def memory_growth(process: Process, caller: httpx2.Client, asked: str, answer: Responder) -> float:
     """By how many MB, at most, while a tool is called and all tools are listed."""
     workspace = f"/api/workspaces/{process.workspace_id()}"
-    with upstream_beside(mcp({asked: answer})) as there:
+    with upstream_in_thread(mcp({asked: answer})) as there:
         fields = {"name": "It", "url": there.url("/mcp"), "authType": "none", "config": {}, "timeoutSeconds": 1}
-        server = made(caller, f"{workspace}/mcp-servers", **fields)
-        agent = made(caller, f"{workspace}/agents", name="A", enabledMcpServerIds=[server["id"]])
+        server = create(caller, f"{workspace}/mcp-servers", **fields)
+        agent = create(caller, f"{workspace}/agents", name="A", enabledMcpServerIds=[server["id"]])
         path = f"{workspace}/agents/{agent['id']}"
         before = megabytes(process, "VmRSS")
         Path(f"/proc/{process.popen.pid}/clear_refs").write_text("5")  # the peak is counted from here
@@ -124,7 +124,7 @@ def grown(process: Process, caller: httpx2.Client, asked: str, answer: Answer) -
     return peak - before
 
 
-def made(caller: httpx2.Client, path: str, **fields: Any) -> dict[str, Any]:
+def create(caller: httpx2.Client, path: str, **fields: Any) -> dict[str, Any]:
     answer = caller.post(path, json=fields)
     assert answer.status_code == 201, answer.text
     found: dict[str, Any] = answer.json()

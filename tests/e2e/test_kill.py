@@ -20,7 +20,7 @@ from tests.harness import WEATHER, many_callers
 WRITERS, KILLED_AFTER = 8, 60
 
 
-class Storm:
+class ConcurrentWriters:
     """Writers that make servers, and agents that enable them, until nobody answers any more."""
 
     def __init__(self, process: Process, path: str, key: str) -> None:
@@ -62,7 +62,7 @@ async def stored(data_dir: Path, workspace_id: str) -> tuple[list[Item], list[It
         await parts.close()
 
 
-def found(items: Sequence[Item], prefix: str) -> set[str]:
+def ids_with_prefix(items: Sequence[Item], prefix: str) -> set[str]:
     return {item.key.sk.removeprefix(prefix) for item in items if item.key.sk.startswith(prefix)}
 
 
@@ -72,9 +72,9 @@ def test_acknowledged_writes_survive_a_kill_and_none_is_partial(tmp_path: Path) 
     for _ in range(3):
         with serving(data) as process:
             key, workspace_id = key or process.key(), workspace_id or process.workspace_id()
-            storm = Storm(process, f"/api/workspaces/{workspace_id}", key)
+            storm = ConcurrentWriters(process, f"/api/workspaces/{workspace_id}", key)
             asyncio.run(storm.rage())
-            process.ended()
+            process.wait_for_exit()
         acknowledged += storm.acknowledged
 
     items, trail = asyncio.run(stored(data, workspace_id))
@@ -89,7 +89,7 @@ def test_acknowledged_writes_survive_a_kill_and_none_is_partial(tmp_path: Path) 
     assert claims == {item.data["slug"]: server_id for server_id, item in servers.items()}
     assert all(item.data["sealed"].keys() == {"headerValue"} for item in servers.values())
     uses = {f"{server}#{agent}" for agent, item in agents.items() for server in item.data["enabled_mcp_server_ids"]}
-    assert found(items, "USE#") == uses
+    assert ids_with_prefix(items, "USE#") == uses
     told = [
         record.data["target_id"] for record in trail if record.data["action"] in ("server.created", "agent.created")
     ]

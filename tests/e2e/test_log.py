@@ -25,7 +25,7 @@ def test_each_request_is_a_json_log_line_without_content(tmp_path: Path) -> None
         assert "Server" not in answer.headers
         key_id = admin.get(f"/api/workspaces/{workspace_id}/api-keys").json()[0]["id"]
         admin.get("/path-canary")
-        lines, logged = process.log_lines(), process.logged()
+        lines, logged = process.log_lines(), process.log()
 
     (line,) = [line for line in lines if line.get("request_id") == "find-me-again"]
     assert line == {

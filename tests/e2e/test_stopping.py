@@ -50,8 +50,8 @@ def test_a_stopping_process_finishes_requests_and_accepts_no_new_connections(tmp
 
             answer = b"".join(iter(lambda: slow.recv(65536), b""))
             assert answer.startswith(b"HTTP/1.1 201 ")
-        assert process.ended() == 0
-    assert "Traceback" not in process.logged()
+        assert process.wait_for_exit() == 0
+    assert "Traceback" not in process.log()
 
     with served(Settings(data_dir=tmp_path / "var")) as again, again.caller(key) as admin:
         assert [agent["name"] for agent in admin.get(agents).json()] == ["The last one"]
@@ -61,8 +61,8 @@ def test_a_stopping_process_finishes_requests_and_accepts_no_new_connections(tmp
 def test_an_idle_process_stops_cleanly(tmp_path: Path) -> None:
     with serving(tmp_path / "var") as process:
         process.signal(signal.SIGINT)
-        assert process.ended() in {0, -signal.SIGINT}
-    assert "Traceback" not in process.logged()
+        assert process.wait_for_exit() in {0, -signal.SIGINT}
+    assert "Traceback" not in process.log()
 
 
 def has_begun_to_read(process: Process) -> bool:

@@ -42,4 +42,4 @@ def test_a_change_by_one_process_is_visible_in_all(tmp_path: Path) -> None:
         assert statuses(process, admin, f"{path}/mcp-servers/{server['id']}") == {404}
 
     assert process.popen.returncode == 0
-    assert "Traceback" not in process.logged()
+    assert "Traceback" not in process.log()

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx2
 
-from demo.oauth_provider.server import Server, Tenant
+from demo.oauth_provider.server import OAuthProvider, Tenant
 from tests.harness import caller
 
 VERIFIER = "v" * 43
@@ -18,7 +18,7 @@ CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest())
 HUBSPOT_SCOPES = (
     "oauth crm.objects.contacts.read crm.objects.companies.read crm.objects.deals.read crm.objects.owners.read"
 )
-ASKED: Mapping[str, Mapping[str, str]] = {
+AUTHORIZATION_PARAMETERS: Mapping[str, Mapping[str, str]] = {
     "notion": {"response_type": "code", "owner": "user"},
     "linear": {"response_type": "code", "actor": "app", "scope": "read", "code_challenge": CHALLENGE}
     | {"code_challenge_method": "S256"},
@@ -35,10 +35,10 @@ SERVICES = tuple(PATHS)
 
 
 @dataclass
-class App:
+class OAuthApp:
     """Of a service, or of an MCP server's authorization server."""
 
-    server: Server
+    server: OAuthProvider
     name: str
     id: str
     secret: str | None
@@ -60,13 +60,13 @@ class App:
         params = {"client_id": self.id, "redirect_uri": self.redirect_uri, "state": "st", **self.params, **changed}
         return self.call("GET", self.paths[0], params={name: text for name, text in params.items() if text is not None})
 
-    def sent_back(self, **changed: str | None) -> dict[str, str]:
+    def redirect_parameters(self, **changed: str | None) -> dict[str, str]:
         answer = self.authorize(**changed)
         assert answer.status_code == 302, answer.text
         return dict(httpx2.URL(answer.headers["Location"]).params)
 
     def code(self, **changed: str | None) -> str:
-        return self.sent_back(**changed)["code"]
+        return self.redirect_parameters(**changed)["code"]
 
     def token(self, **fields: str | None) -> httpx2.Response:
         secret = fields.pop("secret", self.secret)
@@ -95,16 +95,24 @@ class App:
         return self.call("GET", path, headers={"Authorization": f"Bearer {access}"})
 
 
-def app_of(server: Server, name: str) -> App:
+def app_of(server: OAuthProvider, name: str) -> OAuthApp:
     redirect_uri = f"http://127.0.0.1:8400/api/mcp/oauth/{name}/callback"
-    return App(server, name, f"{name}-client", f"canary-{name}-secret", redirect_uri, PATHS[name], ASKED[name])
+    return OAuthApp(
+        server,
+        name,
+        f"{name}-client",
+        f"canary-{name}-secret",
+        redirect_uri,
+        PATHS[name],
+        AUTHORIZATION_PARAMETERS[name],
+    )
 
 
-def mcp_app(server: Server, name: str = "acme", **params: str) -> App:
+def mcp_app(server: OAuthProvider, name: str = "acme", **params: str) -> OAuthApp:
     tenant, redirect_uri = server.tenant(name), "http://127.0.0.1:8400/callback"
     tenant.add_client("ours", redirect_uris=(redirect_uri,))
     paths = (f"/mcp-as/{name}/authorize", f"/mcp-as/{name}/token", f"/mcp-as/{name}/revoke")
     pkce = {"code_challenge": CHALLENGE, "code_challenge_method": "S256"}
     resource = {"resource": tenant.mcp_url}
     asked = {"response_type": "code", "scope": "read", **pkce, **resource, **params}
-    return App(server, name, "ours", None, redirect_uri, paths, asked, resource)
+    return OAuthApp(server, name, "ours", None, redirect_uri, paths, asked, resource)

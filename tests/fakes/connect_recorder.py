@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-_watching: list[list[tuple[str, int]]] = []
+_recorders: list[list[tuple[str, int]]] = []
 
 
-def _heard(event: str, arguments: tuple[Any, ...]) -> None:
-    if event == "socket.connect" and _watching and isinstance(arguments[1], tuple):
-        for seen in _watching:
+def _record(event: str, arguments: tuple[Any, ...]) -> None:
+    if event == "socket.connect" and _recorders and isinstance(arguments[1], tuple):
+        for seen in _recorders:
             seen.append((str(arguments[1][0]), int(arguments[1][1])))
 
 
-sys.addaudithook(_heard)  # there is no way to take one away again
+sys.addaudithook(_record)  # there is no way to take one away again
 
 
 STAND_INS: set[int] = set()
@@ -24,12 +24,12 @@ STAND_INS: set[int] = set()
 
 
 @contextmanager
-def dialled_except(*ports: int) -> Iterator[list[tuple[str, int]]]:
+def connections_except(*ports: int) -> Iterator[list[tuple[str, int]]]:
     """What is dialled meanwhile, but for connections to our own ports."""
     seen: list[tuple[str, int]] = []
-    _watching.append(seen)
+    _recorders.append(seen)
     try:
         yield seen
     finally:
-        _watching.remove(seen)
+        _recorders.remove(seen)
         seen[:] = [each for each in seen if each[1] not in STAND_INS.union(ports)]

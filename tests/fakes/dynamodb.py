@@ -41,7 +41,7 @@ ACCESS = {
     "AWS_CONFIG_FILE": "/dev/null",
     "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
 }
-PATIENT = 30.0  # a stand-in can be slow on a busy machine
+PATIENT_TIMEOUT = 30.0  # a stand-in can be slow on a busy machine
 ROOT = Path(__file__).parents[2]
 DYNOXIDE = ROOT / "tests/tools/node_modules/@dynoxide/linux-x64/dynoxide"
 NO_DYNOXIDE = "dynoxide is not installed: run `npm ci` in tests/tools"
@@ -154,7 +154,7 @@ def _free_port() -> int:
 
 def new_table(endpoint: str) -> str:
     """A table of a test's own, as `plugboard table create` makes it."""
-    client = dynamo_client(endpoint, read_seconds=PATIENT)
+    client = dynamo_client(endpoint, read_seconds=PATIENT_TIMEOUT)
     name = f"test-{uuid.uuid4().hex}"
     assert create_table(client, name)
     client.close()

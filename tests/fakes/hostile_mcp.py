@@ -9,7 +9,7 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tests.fakes.raw_upstream import Answer, Visit, saying
+from tests.fakes.raw_upstream import ReceivedRequest, Responder, responding
 
 Json = dict[str, Any]
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -18,20 +18,20 @@ GOOD = {"name": "good", "inputSchema": {"type": "object", "properties": {"text":
 BAD = {"name": "bad"}
 
 
-def mcp(instead: Mapping[str, Answer], tools: list[Any] | None = None) -> Answer:
+def mcp(instead: Mapping[str, Responder], tools: list[Any] | None = None) -> Responder:
     """Knows no handshake. `instead` is by the name of the tool that is called, or by method, `*` for all."""
 
-    async def answer(visit: Visit, writer: asyncio.StreamWriter) -> None:
+    async def answer(visit: ReceivedRequest, writer: asyncio.StreamWriter) -> None:
         message = json.loads(visit.body or b"{}")
         method, params = str(message.get("method")), message.get("params") or {}
         named = instead.get(str(params.get("name"))) if method == "tools/call" else None
         other = named or instead.get(method) or instead.get("*")
-        await (other or _usual(method, params, [GOOD, BAD] if tools is None else tools))(visit, writer)
+        await (other or _default_result(method, params, [GOOD, BAD] if tools is None else tools))(visit, writer)
 
     return answer
 
 
-def _usual(method: str, params: Json, tools: list[Any]) -> Answer:
+def _default_result(method: str, params: Json, tools: list[Any]) -> Responder:
     match method:
         case "tools/list":
             return result({"tools": tools})
@@ -41,35 +41,35 @@ def _usual(method: str, params: Json, tools: list[Any]) -> Answer:
             return with_id(b'{"jsonrpc":"2.0","id":%d,"error":{"code":-32601,"message":"Method not found"}}')
 
 
-def with_id(body: bytes, kind: str = "application/json", **headers: str) -> Answer:
+def with_id(body: bytes, kind: str = "application/json", **headers: str) -> Responder:
     """`%d` is the number of the request."""
-    return made(lambda number: body.replace(b"%d", b"%d" % number, 1), kind, **headers)
+    return built(lambda number: body.replace(b"%d", b"%d" % number, 1), kind, **headers)
 
 
-def result(value: object) -> Answer:
+def result(value: object) -> Responder:
     return with_result(json.dumps(value).encode())
 
 
-def with_result(written: bytes) -> Answer:
-    return made(lambda number: b'{"jsonrpc":"2.0","id":%d,"result":%s}' % (number, written))
+def with_result(written: bytes) -> Responder:
+    return built(lambda number: b'{"jsonrpc":"2.0","id":%d,"result":%s}' % (number, written))
 
 
-def events(body: bytes) -> Answer:
+def events(body: bytes) -> Responder:
     return with_id(body, "text/event-stream")
 
 
-def made(body: Callable[[int], bytes], kind: str = "application/json", **headers: str) -> Answer:
-    async def answer(visit: Visit, writer: asyncio.StreamWriter) -> None:
+def built(body: Callable[[int], bytes], kind: str = "application/json", **headers: str) -> Responder:
+    async def answer(visit: ReceivedRequest, writer: asyncio.StreamWriter) -> None:
         number = json.loads(visit.body or b"{}").get("id", 0)
-        await saying(body(number), **{"Content_Type": kind, **headers})(visit, writer)
+        await responding(body(number), **{"Content_Type": kind, **headers})(visit, writer)
 
     return answer
 
 
-def resetting(*parts: bytes) -> Answer:
+def resetting(*parts: bytes) -> Responder:
     """Not an end of the connection but a reset."""
 
-    async def answer(_: Visit, writer: asyncio.StreamWriter) -> None:
+    async def answer(_: ReceivedRequest, writer: asyncio.StreamWriter) -> None:
         for part in parts:
             writer.write(part)
             await writer.drain()

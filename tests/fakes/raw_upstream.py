@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 
 HOME = "127.0.0.1"
 
-Answer = Callable[["Visit", asyncio.StreamWriter], Awaitable[None]]
+Responder = Callable[["ReceivedRequest", asyncio.StreamWriter], Awaitable[None]]
 
 
 @dataclass
-class Visit:
+class ReceivedRequest:
     """One request, as it arrived."""
 
     line: str
@@ -26,12 +26,12 @@ class Visit:
 
 
 @dataclass
-class Upstream:
+class RawUpstream:
     port: int = 0
     connections: int = 0
-    visits: list[Visit] = field(default_factory=list)
-    visited: asyncio.Event = field(default_factory=asyncio.Event)
-    left: asyncio.Event = field(default_factory=asyncio.Event)
+    requests: list[ReceivedRequest] = field(default_factory=list)
+    request_received: asyncio.Event = field(default_factory=asyncio.Event)
+    disconnected: asyncio.Event = field(default_factory=asyncio.Event)
     """Some client has closed its connection."""
 
     def url(self, path: str = "/", host: str = HOME, scheme: str = "http") -> str:
@@ -43,22 +43,22 @@ class _Reader(asyncio.StreamReader):
 
     def __init__(self) -> None:
         super().__init__()
-        self.gone = asyncio.Event()
+        self.disconnected = asyncio.Event()
 
     def feed_eof(self) -> None:
         super().feed_eof()
-        self.gone.set()
+        self.disconnected.set()
 
     def set_exception(self, exc: Exception) -> None:
         super().set_exception(exc)
-        self.gone.set()
+        self.disconnected.set()
 
 
 @asynccontextmanager
 async def upstream(
-    answer: Answer, *, host: str = HOME, port: int = 0, tls: ssl.SSLContext | None = None
-) -> AsyncIterator[Upstream]:
-    here, tasks = Upstream(), set[asyncio.Task[None]]()
+    answer: Responder, *, host: str = HOME, port: int = 0, tls: ssl.SSLContext | None = None
+) -> AsyncIterator[RawUpstream]:
+    here, tasks = RawUpstream(), set[asyncio.Task[None]]()
 
     async def connected(reader: _Reader, writer: asyncio.StreamWriter) -> None:
         here.connections += 1
@@ -71,7 +71,7 @@ async def upstream(
                 await _serve(here, reader, writer, answer, here.connections)
         finally:
             writer.transport.abort()
-        here.left.set()
+        here.disconnected.set()
 
     def speak() -> asyncio.StreamReaderProtocol:
         reader = _Reader()
@@ -89,7 +89,7 @@ async def upstream(
 
 
 @contextmanager
-def upstream_beside(answer: Answer, *, host: str = HOME, port: int = 0) -> Iterator[Upstream]:
+def upstream_in_thread(answer: Responder, *, host: str = HOME, port: int = 0) -> Iterator[RawUpstream]:
     """In a thread, for tests that wait themselves."""
 
     async def run() -> None:
@@ -99,7 +99,7 @@ def upstream_beside(answer: Answer, *, host: str = HOME, port: int = 0) -> Itera
             await stopped.wait()
 
     loop = asyncio.new_event_loop()
-    made: queue.SimpleQueue[tuple[Upstream, Callable[[], object]]] = queue.SimpleQueue()
+    made: queue.SimpleQueue[tuple[RawUpstream, Callable[[], object]]] = queue.SimpleQueue()
     thread = threading.Thread(target=lambda: loop.run_until_complete(run()), daemon=True)
     thread.start()
     here, stop = made.get(timeout=10)
@@ -111,12 +111,14 @@ def upstream_beside(answer: Answer, *, host: str = HOME, port: int = 0) -> Itera
         loop.close()
 
 
-async def _serve(here: Upstream, reader: _Reader, writer: asyncio.StreamWriter, answer: Answer, number: int) -> None:
+async def _serve(
+    here: RawUpstream, reader: _Reader, writer: asyncio.StreamWriter, answer: Responder, number: int
+) -> None:
     while True:
-        visit = await _visit(reader, number)
-        here.visits.append(visit)
-        here.visited.set()
-        gone = asyncio.ensure_future(reader.gone.wait())
+        visit = await _read_request(reader, number)
+        here.requests.append(visit)
+        here.request_received.set()
+        gone = asyncio.ensure_future(reader.disconnected.wait())
         answered = asyncio.ensure_future(answer(visit, writer))
         try:
             await asyncio.wait({gone, answered}, return_when=asyncio.FIRST_COMPLETED)
@@ -129,23 +131,23 @@ async def _serve(here: Upstream, reader: _Reader, writer: asyncio.StreamWriter, 
             await asyncio.gather(answered, gone, return_exceptions=True)
 
 
-async def _visit(reader: asyncio.StreamReader, number: int) -> Visit:
+async def _read_request(reader: asyncio.StreamReader, number: int) -> ReceivedRequest:
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
     pairs = (line.partition(":") for line in head[1:] if line)
     headers = {name.lower(): value.strip() for name, _, value in pairs}
     body = await reader.readexactly(int(headers.get("content-length", 0)))
-    return Visit(head[0], headers, body, number)
+    return ReceivedRequest(head[0], headers, body, number)
 
 
-def saying(body: bytes = b"ok", status: str = "200 OK", **headers: str) -> Answer:
+def responding(body: bytes = b"ok", status: str = "200 OK", **headers: str) -> Responder:
     """One whole answer; `_` in a header's name is `-`."""
     lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}"]
     lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
     return raw("\r\n".join([*lines, "", ""]).encode() + body)
 
 
-def raw(*parts: bytes) -> Answer:
-    async def answer(_: Visit, writer: asyncio.StreamWriter) -> None:
+def raw(*parts: bytes) -> Responder:
+    async def answer(_: ReceivedRequest, writer: asyncio.StreamWriter) -> None:
         for part in parts:
             writer.write(part)
             await writer.drain()
@@ -153,16 +155,16 @@ def raw(*parts: bytes) -> Answer:
     return answer
 
 
-def cutting_off(*parts: bytes) -> Answer:
-    async def answer(visit: Visit, writer: asyncio.StreamWriter) -> None:
+def closing_after(*parts: bytes) -> Responder:
+    async def answer(visit: ReceivedRequest, writer: asyncio.StreamWriter) -> None:
         await raw(*parts)(visit, writer)
         writer.close()
 
     return answer
 
 
-def dripping(start: bytes, drop: bytes = b"x", pause: float = 0.02) -> Answer:
-    async def answer(_: Visit, writer: asyncio.StreamWriter) -> None:
+def dripping(start: bytes, drop: bytes = b"x", pause: float = 0.02) -> Responder:
+    async def answer(_: ReceivedRequest, writer: asyncio.StreamWriter) -> None:
         writer.write(start)
         while True:
             writer.write(drop)
@@ -172,20 +174,20 @@ def dripping(start: bytes, drop: bytes = b"x", pause: float = 0.02) -> Answer:
     return answer
 
 
-def pouring(start: bytes, part: bytes) -> Answer:
+def pouring(start: bytes, part: bytes) -> Responder:
     return dripping(start, part, 0)
 
 
-def echoing() -> Answer:
-    async def answer(visit: Visit, writer: asyncio.StreamWriter) -> None:
+def echoing() -> Responder:
+    async def answer(visit: ReceivedRequest, writer: asyncio.StreamWriter) -> None:
         told = "\n".join([visit.line, *(f"{name}: {value}" for name, value in visit.headers.items())]).encode()
-        await saying(told + b"\n\n" + visit.body)(visit, writer)
+        await responding(told + b"\n\n" + visit.body)(visit, writer)
 
     return answer
 
 
-def silent() -> Answer:
-    async def answer(_: Visit, __: asyncio.StreamWriter) -> None:
+def silent() -> Responder:
+    async def answer(_: ReceivedRequest, __: asyncio.StreamWriter) -> None:
         await asyncio.Event().wait()
 
     return answer

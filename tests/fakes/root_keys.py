@@ -15,7 +15,7 @@ from tests.fakes.still_clock import StillClock
 W = "WS#w"
 
 
-class Watched:
+class ObservableRootKeys:
     """Root keys that count what they are asked, can be down, and wait while their gate is closed."""
 
     def __init__(self, roots: RootKeys) -> None:
@@ -23,16 +23,16 @@ class Watched:
         self.id, self.ids = roots.id, roots.ids
         self.unwrapped = 0
         self.down = False
-        self.asked = asyncio.Event()
+        self.requested = asyncio.Event()
         self.gate = asyncio.Event()
         self.gate.set()
 
     def close_gate(self) -> None:
         self.gate.clear()
-        self.asked.clear()
+        self.requested.clear()
 
     async def new_data_key(self, context: Mapping[str, str]) -> tuple[Secret, WrappedKey]:
-        self.asked.set()
+        self.requested.set()
         await self.gate.wait()
         return await self._roots.new_data_key(context)
 
@@ -41,7 +41,7 @@ class Watched:
 
     async def unwrap(self, wrapped: WrappedKey, context: Mapping[str, str]) -> Secret:
         self.unwrapped += 1
-        self.asked.set()
+        self.requested.set()
         await self.gate.wait()
         if self.down:
             raise RootKeyUnavailable
@@ -51,11 +51,11 @@ class Watched:
         self._roots.close()
 
 
-def new_roots(*ids: str) -> LocalRootKeys:
+def new_root_keys(*ids: str) -> LocalRootKeys:
     return LocalRootKeys({root_id: Secret(secrets.token_bytes(32)) for root_id in ids or ("k1",)})
 
 
 async def ring_with_key(store: Store, roots: RootKeys | None = None, clock: StillClock | None = None) -> KeyRing:
-    ring = KeyRing(store, roots or new_roots(), clock or StillClock())
+    ring = KeyRing(store, roots or new_root_keys(), clock or StillClock())
     await store.write(*await ring.first_key_changes(W))
     return ring

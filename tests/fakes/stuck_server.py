@@ -16,7 +16,7 @@ class StuckServer(PlainServer):
     def __init__(self, *methods: str) -> None:
         super().__init__()
         self.methods_held = methods
-        self.waiting = self.left = 0
+        self.waiting = self.disconnected = 0
         self._changed = threading.Condition()
         self._go_on: asyncio.Event | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -30,22 +30,22 @@ class StuckServer(PlainServer):
             return next(asked, None) or await receive()
 
         is_held = any(f'"{method}"'.encode() in body.get("body", b"") for method in self.methods_held)
-        if is_held and not await self._held(receive):
+        if is_held and not await self._hold(receive):
             return
         await super().__call__(scope, again, send)
 
-    def go_on(self) -> None:
+    def release(self) -> None:
         self._is_open = True
         if self._loop and self._go_on:
             self._loop.call_soon_threadsafe(self._go_on.set)
 
-    def until(self, waiting: int = 0, left: int = 0, patience: float = 20.0) -> None:
+    def wait_until(self, waiting: int = 0, left: int = 0, patience: float = 20.0) -> None:
         """Until at least so many wait, and so many have left."""
         with self._changed:
-            there = self._changed.wait_for(lambda: self.waiting >= waiting and self.left >= left, patience)
-        assert there, f"{self.waiting} waiting, {self.left} left"
+            there = self._changed.wait_for(lambda: self.waiting >= waiting and self.disconnected >= left, patience)
+        assert there, f"{self.waiting} waiting, {self.disconnected} left"
 
-    async def _held(self, receive: Any) -> bool:
+    async def _hold(self, receive: Any) -> bool:
         """Whether the one who asked is still there in the end."""
         if self._go_on is None:
             self._loop, self._go_on = asyncio.get_running_loop(), asyncio.Event()
@@ -67,5 +67,5 @@ class StuckServer(PlainServer):
     def _count(self, waiting: int, left: int = 0) -> None:
         with self._changed:
             self.waiting += waiting
-            self.left += left
+            self.disconnected += left
             self._changed.notify_all()

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 CHUNK = 65_536
 
 
-class Wire:
+class SilencingProxy:
     """Hands on what comes, until it is silent: then it takes everything and answers nothing."""
 
     def __init__(self, host: str, port: int) -> None:
@@ -22,10 +22,10 @@ class Wire:
         self._stopped = asyncio.Event()
         self.port = 0
 
-    def fall_silent(self) -> None:
+    def silence(self) -> None:
         self._silent.set()
 
-    def heal(self) -> None:
+    def restore(self) -> None:
         """What hung is cut, what comes from now on passes."""
         self._silent.clear()
         asyncio.run_coroutine_threadsafe(self._cut(), self._loop).result()
@@ -67,9 +67,9 @@ class Wire:
 
 
 @contextmanager
-def wire_to(url: str) -> Iterator[tuple[Wire, str]]:
+def proxy_to(url: str) -> Iterator[tuple[SilencingProxy, str]]:
     parts, started = urlsplit(url), threading.Event()
-    wire = Wire(str(parts.hostname), int(parts.port or 80))
+    wire = SilencingProxy(str(parts.hostname), int(parts.port or 80))
     thread = threading.Thread(target=wire.run, args=(started,), daemon=True)
     thread.start()
     assert started.wait(10)

@@ -8,30 +8,30 @@ from typing import Any
 from litestar.types import ASGIApp
 
 
-class Street:
+class UpstreamHost:
     """An ASGI app in which each app that lives in it has the first part of the path to itself."""
 
     def __init__(self) -> None:
         self.url = ""
         """Where it is served, once it is."""
-        self._houses: dict[str, ASGIApp] = {}
+        self._apps: dict[str, ASGIApp] = {}
         self._numbers = count(1)
 
-    def moved_in(self, app: ASGIApp) -> str:
+    def mount(self, app: ASGIApp) -> str:
         """Where the app is from now on."""
         house = f"house-{next(self._numbers)}"
-        self._houses[house] = app
+        self._apps[house] = app
         return f"{self.url}/{house}"
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "lifespan":
-            await _live(receive, send)
+            await _handle_lifespan(receive, send)
             return
         _, house, rest = scope["path"].split("/", 2)
-        await self._houses[house]({**scope, "path": f"/{rest}"}, receive, send)
+        await self._apps[house]({**scope, "path": f"/{rest}"}, receive, send)
 
 
-async def _live(receive: Any, send: Any) -> None:
+async def _handle_lifespan(receive: Any, send: Any) -> None:
     await receive()
     await send({"type": "lifespan.startup.complete"})
     await receive()

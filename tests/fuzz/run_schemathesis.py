@@ -18,7 +18,7 @@ from api.kit.egress.policy import EgressPolicy
 from api.main.settings import Settings
 from demo.mcp_servers import PlainServer
 from tests.harness import Plugboard, Workspace, listening, served
-from tests.http.operations_on_workspace import OPERATIONS, WAYS_BACK
+from tests.http.operations_on_workspace import OAUTH_CALLBACKS, OPERATIONS
 from tests.operations import APPS, NOTION
 
 EXAMPLES = 40
@@ -175,7 +175,7 @@ def operations() -> set[str]:
     """But for the contract itself: to read that is how it begins, and no call of its own. And but for what only a
     browser can carry out that a provider sends back.
     """
-    return {str(operation) for operation in OPERATIONS if operation.path not in WAYS_BACK} - {"getContract"}
+    return {str(operation) for operation in OPERATIONS if operation.path not in OAUTH_CALLBACKS} - {"getContract"}
 
 
 if __name__ == "__main__":

@@ -56,19 +56,19 @@ OPERATIONS = [
 ]
 WITH_BODY = [operation for operation in OPERATIONS if "requestBody" in operation.described]
 # Where a browser comes back from a provider: it has no key, and GET uses up a state, so that HEAD is refused.
-WAYS_BACK = [operation.path for operation in OPERATIONS if operation.path.startswith("/api/mcp/oauth/")]
+OAUTH_CALLBACKS = [operation.path for operation in OPERATIONS if operation.path.startswith("/api/mcp/oauth/")]
 
 
 @dataclass(frozen=True)
-class World:
+class PopulatedWorkspace:
     """A workspace with one of everything in it, and of servers two: one of them can be connected."""
 
     workspace: Workspace
     ids: Mapping[str, str]
-    at_notion: str
+    notion_ids: str
 
     @classmethod
-    def made_in(cls, workspace: Workspace) -> "World":
+    def create_in(cls, workspace: Workspace) -> "PopulatedWorkspace":
         server = workspace.make_silent_server()
         agent = workspace.make_agent(enabledMcpServerIds=[server["id"]])
         key = workspace.make_key("read")
@@ -77,7 +77,7 @@ class World:
 
     def path(self, operation: Operation) -> str:
         is_about_a_connection = "{serverId}/oauth/" in operation.path
-        return operation.path.format(**{**self.ids, **({"serverId": self.at_notion} if is_about_a_connection else {})})
+        return operation.path.format(**{**self.ids, **({"serverId": self.notion_ids} if is_about_a_connection else {})})
 
     def send(self, operation: Operation, **request: Any) -> httpx2.Response:
         caller = self.workspace.plugboard.operator if operation.path == "/api/workspaces" else self.workspace.admin

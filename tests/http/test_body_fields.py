@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.http.operations_on_workspace import WITH_BODY, Operation, World, assert_problem, resolved
+from tests.http.operations_on_workspace import WITH_BODY, Operation, PopulatedWorkspace, assert_problem, resolved
 
 # One value of each kind that JSON knows, to be found again where an answer repeats it.
 VALUES: Mapping[str, Any] = {
@@ -75,7 +75,7 @@ def with_value(body: dict[str, Any], path: tuple[str, ...], value: Any) -> dict[
 
 @pytest.mark.parametrize(("operation", "path", "value"), WRONG)
 def test_an_invalid_value_is_named_by_its_path_and_not_repeated(
-    world: World, operation: Operation, path: tuple[str, ...], value: Any
+    world: PopulatedWorkspace, operation: Operation, path: tuple[str, ...], value: Any
 ) -> None:
     answer = world.send(operation, json=with_value(operation.example, path, value))
 
@@ -88,7 +88,7 @@ def test_an_invalid_value_is_named_by_its_path_and_not_repeated(
     assert str(VALUES["number"]) not in messages
 
 
-def test_invalid_values_change_nothing(world: World) -> None:
+def test_invalid_values_change_nothing(world: PopulatedWorkspace) -> None:
     before = world.stored()
 
     for case in WRONG:
@@ -100,7 +100,7 @@ def test_invalid_values_change_nothing(world: World) -> None:
 
 @pytest.mark.requirement("AUT-16")
 @pytest.mark.parametrize("operation", WITH_BODY, ids=str)
-def test_an_unknown_field_is_refused_by_its_name(world: World, operation: Operation) -> None:
+def test_an_unknown_field_is_refused_by_its_name(world: PopulatedWorkspace, operation: Operation) -> None:
     answer = world.send(operation, json=operation.example | {"nmae": "canary-8d1f"})
 
     problem = assert_problem(answer, 422, "invalid")
@@ -109,7 +109,7 @@ def test_an_unknown_field_is_refused_by_its_name(world: World, operation: Operat
 
 
 @pytest.mark.parametrize("operation", WITH_BODY, ids=str)
-def test_names_in_snake_case_are_unknown(world: World, operation: Operation) -> None:
+def test_names_in_snake_case_are_unknown(world: PopulatedWorkspace, operation: Operation) -> None:
     body = operation.example | {"auth_type": "none", "expires_at": None, "enabled_mcp_server_ids": []}
 
     problem = assert_problem(world.send(operation, json=body), 422, "invalid")
@@ -118,7 +118,7 @@ def test_names_in_snake_case_are_unknown(world: World, operation: Operation) -> 
 
 
 @pytest.mark.parametrize("operation", WITH_BODY, ids=str)
-def test_an_unknown_nested_field_is_refused_by_its_path(world: World, operation: Operation) -> None:
+def test_an_unknown_nested_field_is_refused_by_its_path(world: PopulatedWorkspace, operation: Operation) -> None:
     objects = {path[:-1] for path, _ in fields(operation.body_schema) if len(path) > 1}
     for path in objects:
         body = with_value(operation.example, (*path, "nmae"), "canary-8d1f")
@@ -129,7 +129,7 @@ def test_an_unknown_nested_field_is_refused_by_its_path(world: World, operation:
 
 
 @pytest.mark.parametrize("operation", WITH_BODY, ids=str)
-def test_a_missing_required_field_is_named(world: World, operation: Operation) -> None:
+def test_a_missing_required_field_is_named(world: PopulatedWorkspace, operation: Operation) -> None:
     required = operation.body_schema.get("required", [])
 
     for name in required:
@@ -152,13 +152,13 @@ def test_a_missing_required_field_is_named(world: World, operation: Operation) -
     ],
 )
 @pytest.mark.parametrize("operation", WITH_BODY, ids=str)
-def test_a_name_is_one_line_and_not_blank(world: World, operation: Operation, name: str) -> None:
+def test_a_name_is_one_line_and_not_blank(world: PopulatedWorkspace, operation: Operation, name: str) -> None:
     problem = assert_problem(world.send(operation, json=operation.example | {"name": name}), 422, "invalid")
 
     assert [each["path"] for each in problem["errors"]] == ["name"]
 
 
-def test_at_most_20_errors_are_listed(world: World) -> None:
+def test_at_most_20_errors_are_listed(world: PopulatedWorkspace) -> None:
     body = {f"unknown{number}": number for number in range(1000)}
 
     problem = assert_problem(world.workspace.admin.post(world.workspace.servers, json=body), 422, "invalid")

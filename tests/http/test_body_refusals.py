@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import httpx2
 import pytest
 
-from tests.http.operations_on_workspace import WITH_BODY, Operation, World, assert_problem, documented
+from tests.http.operations_on_workspace import WITH_BODY, Operation, PopulatedWorkspace, assert_problem, documented
 
 MEGABYTE = 1_048_576
 CANARY = "canary-8d1f"
@@ -62,14 +62,16 @@ NOT_JSON = {
 for_every_body = pytest.mark.parametrize("operation", WITH_BODY, ids=str)
 
 
-def send(world: World, operation: Operation, body: bytes) -> httpx2.Response:
+def send(world: PopulatedWorkspace, operation: Operation, body: bytes) -> httpx2.Response:
     return world.send(operation, content=body, headers={"Content-Type": "application/json"})
 
 
 @pytest.mark.requirement("AUT-16")
 @for_every_body
 @pytest.mark.parametrize("body", UNREADABLE.values(), ids=UNREADABLE)
-def test_a_body_that_is_not_plain_json_is_unreadable(world: World, operation: Operation, body: bytes) -> None:
+def test_a_body_that_is_not_plain_json_is_unreadable(
+    world: PopulatedWorkspace, operation: Operation, body: bytes
+) -> None:
     answer = send(world, operation, body)
 
     assert_problem(answer, 400, "unreadable")
@@ -79,7 +81,9 @@ def test_a_body_that_is_not_plain_json_is_unreadable(world: World, operation: Op
 
 @for_every_body
 @pytest.mark.parametrize("body", NO_OBJECT.values(), ids=NO_OBJECT)
-def test_a_body_that_is_no_object_is_one_error_without_a_field(world: World, operation: Operation, body: bytes) -> None:
+def test_a_body_that_is_no_object_is_one_error_without_a_field(
+    world: PopulatedWorkspace, operation: Operation, body: bytes
+) -> None:
     answer = send(world, operation, body)
 
     problem = assert_problem(answer, 422, "invalid")
@@ -89,7 +93,7 @@ def test_a_body_that_is_no_object_is_one_error_without_a_field(world: World, ope
 @for_every_body
 @pytest.mark.parametrize("headers", NOT_JSON.values(), ids=NOT_JSON)
 def test_a_body_of_another_media_type_is_not_parsed(
-    world: World, operation: Operation, headers: dict[str, str]
+    world: PopulatedWorkspace, operation: Operation, headers: dict[str, str]
 ) -> None:
     answer = world.send(operation, content=json.dumps(operation.example).encode(), headers=headers)
 
@@ -98,7 +102,7 @@ def test_a_body_of_another_media_type_is_not_parsed(
 
 
 @for_every_body
-def test_a_refused_body_changes_nothing(world: World, operation: Operation) -> None:
+def test_a_refused_body_changes_nothing(world: PopulatedWorkspace, operation: Operation) -> None:
     before = world.stored()
 
     for body in [*UNREADABLE.values(), *NO_OBJECT.values()]:
@@ -112,7 +116,7 @@ def test_a_refused_body_changes_nothing(world: World, operation: Operation) -> N
 
 @pytest.mark.requirement("AUT-16")
 @for_every_body
-def test_64_levels_are_accepted(world: World, operation: Operation) -> None:
+def test_64_levels_are_accepted(world: PopulatedWorkspace, operation: Operation) -> None:
     answer = send(world, operation, b'{"a":' * 64 + b"1" + b"}" * 64)
 
     assert_problem(answer, 422, "invalid")  # no longer for its depth
@@ -121,7 +125,7 @@ def test_64_levels_are_accepted(world: World, operation: Operation) -> None:
 @pytest.mark.requirement("AUT-16")
 @for_every_body
 @pytest.mark.parametrize("size", [MEGABYTE + 1, 10_000_000])
-def test_a_body_that_is_too_large_gets_a_413(world: World, operation: Operation, size: int) -> None:
+def test_a_body_that_is_too_large_gets_a_413(world: PopulatedWorkspace, operation: Operation, size: int) -> None:
     answer = send(world, operation, b" " * size)
 
     assert_problem(answer, 413, "too_large")
@@ -130,7 +134,7 @@ def test_a_body_that_is_too_large_gets_a_413(world: World, operation: Operation,
 
 @pytest.mark.requirement("AUT-16")
 @for_every_body
-def test_a_chunked_body_has_the_same_limit(world: World, operation: Operation) -> None:
+def test_a_chunked_body_has_the_same_limit(world: PopulatedWorkspace, operation: Operation) -> None:
     def chunks() -> Iterator[bytes]:
         for _ in range(160):
             yield b" " * 65_536
@@ -141,7 +145,7 @@ def test_a_chunked_body_has_the_same_limit(world: World, operation: Operation) -
 
 
 @for_every_body
-def test_a_body_of_exactly_the_limit_is_accepted(world: World, operation: Operation) -> None:
+def test_a_body_of_exactly_the_limit_is_accepted(world: PopulatedWorkspace, operation: Operation) -> None:
     answer = send(world, operation, b'{"unknown":1}'.ljust(MEGABYTE))
 
     assert_problem(answer, 422, "invalid")
@@ -149,14 +153,18 @@ def test_a_body_of_exactly_the_limit_is_accepted(world: World, operation: Operat
 
 @for_every_body
 @pytest.mark.parametrize("media_type", ["application/json;charset=utf-8", "Application/JSON", "application/json ; q=1"])
-def test_a_media_type_may_have_parameters_and_any_case(world: World, operation: Operation, media_type: str) -> None:
+def test_a_media_type_may_have_parameters_and_any_case(
+    world: PopulatedWorkspace, operation: Operation, media_type: str
+) -> None:
     answer = world.send(operation, content=b'{"unknown":1}', headers={"Content-Type": media_type})
 
     assert_problem(answer, 422, "invalid")
 
 
 @for_every_body
-def test_a_forbidden_request_is_refused_before_its_body_is_checked(world: World, operation: Operation) -> None:
+def test_a_forbidden_request_is_refused_before_its_body_is_checked(
+    world: PopulatedWorkspace, operation: Operation
+) -> None:
     stranger = world.workspace.plugboard.caller()
 
     answer = stranger.request(

@@ -21,7 +21,7 @@ def connected(workspace: Workspace) -> Iterator[socket.socket]:
         yield connection
 
 
-class Impatient(LimitedHttpProtocol):
+class ImpatientProtocol(LimitedHttpProtocol):
     head_seconds = 0.2
 
 
@@ -32,14 +32,14 @@ async def slow_app(scope: Scope, receive: Receive, send: Send) -> None:
             await receive()
             await send({"type": f"lifespan.{step}.complete"})
         return
-    await asyncio.sleep(2 * Impatient.head_seconds)
+    await asyncio.sleep(2 * ImpatientProtocol.head_seconds)
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 @contextmanager
 def connected_to_the_impatient() -> Iterator[socket.socket]:
-    with listening(slow_app, Impatient) as url:
+    with listening(slow_app, ImpatientProtocol) as url:
         host, port = url.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), timeout=30) as connection:
             yield connection

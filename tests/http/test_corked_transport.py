@@ -5,7 +5,7 @@ from api.http.server.corked_transport import FEW, LARGE, CorkedTransport
 HEAD, BODY = b"HTTP/1.1 200 OK\r\n\r\n", b"body"
 
 
-class Wire(asyncio.Transport):
+class RecordingTransport(asyncio.Transport):
     """Remembers what is written, call by call."""
 
     def __init__(self) -> None:
@@ -26,8 +26,8 @@ class Wire(asyncio.Transport):
         return self.closed
 
 
-def corked(served: int) -> tuple[CorkedTransport, Wire]:
-    wire = Wire()
+def corked(served: int) -> tuple[CorkedTransport, RecordingTransport]:
+    wire = RecordingTransport()
     return CorkedTransport(wire, asyncio.get_running_loop(), range(served)), wire
 
 

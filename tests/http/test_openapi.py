@@ -21,8 +21,8 @@ from tests.harness import Plugboard
 from tests.http.operations_on_workspace import (
     CONTRACT,
     CONTRACT_FILE,
+    OAUTH_CALLBACKS,
     OPERATIONS,
-    WAYS_BACK,
     WITH_BODY,
     Operation,
     resolved,
@@ -102,7 +102,7 @@ def test_every_operation_describes_its_effect_and_requirements(operation: Operat
     assert described["summary"]
     assert len(described["description"].split("\n\n")) == 2
     assert described["description"].rpartition("\n\n")[2].startswith("Requires ")
-    asks_for_a_key = operation.path.startswith(("/api/", "/metrics")) and operation.path not in WAYS_BACK
+    asks_for_a_key = operation.path.startswith(("/api/", "/metrics")) and operation.path not in OAUTH_CALLBACKS
     assert described["security"] == ([{"apiKey": []}] if asks_for_a_key else [])
     assert set(described["tags"]) <= {tag["name"] for tag in CONTRACT["tags"]}
     assert all(each["description"] and each["schema"] for each in described.get("parameters", []))

@@ -3,7 +3,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from tests.harness import Plugboard, Workspace
-from tests.http.operations_on_workspace import OPERATIONS, Operation, World, assert_problem
+from tests.http.operations_on_workspace import OPERATIONS, Operation, PopulatedWorkspace, assert_problem
 
 LISTS = [each for each in OPERATIONS if "cursor" in {part["name"] for part in each.described.get("parameters", [])}]
 
@@ -89,7 +89,7 @@ def test_a_cursor_with_any_letter_changed_is_refused(workspace: Workspace) -> No
 
 @pytest.mark.parametrize("operation", LISTS, ids=str)
 @pytest.mark.parametrize("limit", ["1", "100"])
-def test_a_limit_from_1_to_100_is_accepted(world: World, operation: Operation, limit: str) -> None:
+def test_a_limit_from_1_to_100_is_accepted(world: PopulatedWorkspace, operation: Operation, limit: str) -> None:
     answer = world.workspace.admin.get(f"{world.path(operation)}?limit={limit}")
 
     if operation.path == "/api/workspaces":

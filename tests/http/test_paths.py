@@ -7,11 +7,11 @@ import pytest
 
 from tests.harness import Plugboard, Workspace
 from tests.http.operations_on_workspace import (
+    OAUTH_CALLBACKS,
     OPERATIONS,
-    WAYS_BACK,
     WITH_BODY,
     Operation,
-    World,
+    PopulatedWorkspace,
     assert_problem,
     documented,
 )
@@ -47,7 +47,7 @@ WITHOUT_A_TICKET = {"showConnect": 303, "showConnected": 400}
 
 
 @pytest.mark.parametrize(("operation", "name"), IN_PATH)
-def test_a_malformed_id_is_not_found(world: World, operation: Operation, name: str) -> None:
+def test_a_malformed_id_is_not_found(world: PopulatedWorkspace, operation: Operation, name: str) -> None:
     body = operation.example if operation in WITH_BODY else None
 
     for text in NO_IDS.values():
@@ -59,7 +59,7 @@ def test_a_malformed_id_is_not_found(world: World, operation: Operation, name: s
 
 @pytest.mark.parametrize("name", ["ticket", "serviceType", "issuer"])
 @pytest.mark.parametrize("text", NO_IDS.values(), ids=NO_IDS)
-def test_an_unknown_state_or_ticket_leads_nowhere(world: World, name: str, text: str) -> None:
+def test_an_unknown_state_or_ticket_leads_nowhere(world: PopulatedWorkspace, name: str, text: str) -> None:
     stranger = world.workspace.plugboard.caller()
 
     for operation in OPERATIONS:
@@ -72,7 +72,7 @@ def test_an_unknown_state_or_ticket_leads_nowhere(world: World, name: str, text:
 
 
 @pytest.mark.parametrize("text", NO_IDS.values(), ids=NO_IDS)
-def test_a_metadata_document_of_another_form_is_not_found(world: World, text: str) -> None:
+def test_a_metadata_document_of_another_form_is_not_found(world: PopulatedWorkspace, text: str) -> None:
     assert_problem(world.workspace.plugboard.caller().get(f"/client-metadata/{text}"), 404, "not_found")
 
 
@@ -84,7 +84,7 @@ def test_a_malformed_id_never_reaches_the_store(any_workspace: Workspace) -> Non
             assert_problem(of.admin.get(path), 404, "not_found")
 
 
-def test_a_malformed_id_without_a_key_is_unauthorized(world: World) -> None:
+def test_a_malformed_id_without_a_key_is_unauthorized(world: PopulatedWorkspace) -> None:
     nobody = world.workspace.plugboard.caller()
 
     for path in (f"{world.workspace.servers}/%00", "/api/workspaces/%00/agents", "/api/workspaces/%00"):
@@ -139,11 +139,13 @@ def methods_by_path() -> dict[str, list[str]]:
 
 
 def allow(path: str, methods: list[str]) -> str:
-    return ", ".join(sorted({*methods, "OPTIONS", *(["HEAD"] if "GET" in methods and path not in WAYS_BACK else [])}))
+    return ", ".join(
+        sorted({*methods, "OPTIONS", *(["HEAD"] if "GET" in methods and path not in OAUTH_CALLBACKS else [])})
+    )
 
 
 @pytest.mark.parametrize(("path", "methods"), methods_by_path().items(), ids=methods_by_path())
-def test_a_405_names_the_allowed_methods(world: World, path: str, methods: list[str]) -> None:
+def test_a_405_names_the_allowed_methods(world: PopulatedWorkspace, path: str, methods: list[str]) -> None:
     others = {"GET", "POST", "PUT", "PATCH", "DELETE", "TRACE"} - {*methods}
 
     for method in others:
@@ -153,16 +155,16 @@ def test_a_405_names_the_allowed_methods(world: World, path: str, methods: list[
 
 
 @pytest.mark.parametrize(("path", "methods"), methods_by_path().items(), ids=methods_by_path())
-def test_options_names_the_allowed_methods(world: World, path: str, methods: list[str]) -> None:
+def test_options_names_the_allowed_methods(world: PopulatedWorkspace, path: str, methods: list[str]) -> None:
     answer = world.workspace.plugboard.caller().request("OPTIONS", path.format(**world.ids))
 
     assert (answer.status_code, answer.headers["Allow"], answer.content) == (204, allow(path, methods), b"")
 
 
 @pytest.mark.parametrize(
-    "operation", [each for each in OPERATIONS if each.method == "GET" and each.path not in WAYS_BACK], ids=str
+    "operation", [each for each in OPERATIONS if each.method == "GET" and each.path not in OAUTH_CALLBACKS], ids=str
 )
-def test_head_is_get_without_the_body(world: World, operation: Operation) -> None:
+def test_head_is_get_without_the_body(world: PopulatedWorkspace, operation: Operation) -> None:
     of_operators = operation.path in ("/api/workspaces", "/metrics")
     caller = world.workspace.plugboard.operator if of_operators else world.workspace.admin
     path = world.path(operation)
@@ -176,17 +178,19 @@ def test_head_is_get_without_the_body(world: World, operation: Operation) -> Non
         assert head.headers.get(name) == got.headers.get(name)
 
 
-@pytest.mark.parametrize("path", WAYS_BACK)
-def test_head_does_not_run_the_oauth_callback(world: World, path: str) -> None:
+@pytest.mark.parametrize("path", OAUTH_CALLBACKS)
+def test_head_does_not_run_the_oauth_callback(world: PopulatedWorkspace, path: str) -> None:
     answer = world.workspace.plugboard.caller().head(path.format(**world.ids))
 
     assert (answer.status_code, answer.headers["Allow"], answer.content) == (405, "GET, OPTIONS", b"")
 
 
 @pytest.mark.parametrize(
-    "operation", [each for each in OPERATIONS if each.path.startswith("/api/") and each.path not in WAYS_BACK], ids=str
+    "operation",
+    [each for each in OPERATIONS if each.path.startswith("/api/") and each.path not in OAUTH_CALLBACKS],
+    ids=str,
 )
-def test_head_requires_a_key_like_get(world: World, operation: Operation) -> None:
+def test_head_requires_a_key_like_get(world: PopulatedWorkspace, operation: Operation) -> None:
     answer = world.workspace.plugboard.caller().head(world.path(operation))
 
     assert answer.status_code == (401 if "GET" in methods_by_path()[operation.path] else 405)
@@ -220,7 +224,9 @@ def test_head_requires_a_key_like_get(world: World, operation: Operation) -> Non
         ("a=b&" * 5000, 200),
     ],
 )
-def test_a_query_is_parsed_strictly_and_never_breaks_anything(world: World, query: str, status: int) -> None:
+def test_a_query_is_parsed_strictly_and_never_breaks_anything(
+    world: PopulatedWorkspace, query: str, status: int
+) -> None:
     lists = [each for each in OPERATIONS if "cursor" in {p["name"] for p in each.described.get("parameters", [])}]
 
     for operation in lists:
@@ -231,7 +237,7 @@ def test_a_query_is_parsed_strictly_and_never_breaks_anything(world: World, quer
 
 
 @pytest.mark.parametrize("text", ["", "yes", "1", "TRUE", "%00", "true%00"])
-def test_a_flag_is_true_or_false(world: World, text: str) -> None:
+def test_a_flag_is_true_or_false(world: PopulatedWorkspace, text: str) -> None:
     answer = world.workspace.admin.delete(f"{world.workspace.servers}/{world.ids['serverId']}?detach={text}")
 
     assert assert_problem(answer, 422, "invalid")["errors"][0]["path"] == "detach"
@@ -250,14 +256,14 @@ def test_a_query_cannot_inject_a_header(workspace: Workspace) -> None:
 @pytest.mark.parametrize(
     "given", ["short", "x" * 65, "with space", "a;b=c\tdddd", "<script>alert(1)</script>", "é" * 9]
 )
-def test_a_request_id_that_could_confuse_a_log_is_replaced(world: World, given: str) -> None:
+def test_a_request_id_that_could_confuse_a_log_is_replaced(world: PopulatedWorkspace, given: str) -> None:
     answer = world.workspace.admin.get("/healthz", headers={"X-Request-Id": given.encode("latin-1")})
 
     assert answer.headers.get_list("X-Request-Id") != [given]
     assert len(answer.headers["X-Request-Id"]) == 24
 
 
-def test_very_many_headers_are_accepted(world: World) -> None:
+def test_very_many_headers_are_accepted(world: PopulatedWorkspace) -> None:
     answer = world.workspace.admin.get(world.workspace.path, headers={f"X-Header-{n}": "x" * 20 for n in range(1000)})
 
     assert answer.status_code == 200
@@ -265,7 +271,7 @@ def test_very_many_headers_are_accepted(world: World) -> None:
 
 @pytest.mark.parametrize("value", ["", '"', "1", 'W/"1"', '"0"', "null", '"' + "1" * 5000 + '"', "é"])
 @pytest.mark.parametrize("name", ["serverId", "agentId", "workspaceId"])
-def test_an_etag_that_is_not_the_current_one_is_stale(world: World, name: str, value: str) -> None:
+def test_an_etag_that_is_not_the_current_one_is_stale(world: PopulatedWorkspace, name: str, value: str) -> None:
     operation = next(each for each in OPERATIONS if each.method == "PUT" and each.path.endswith(f"{{{name}}}"))
 
     answer = world.send(operation, content=json.dumps({}).encode(), headers=as_latin({"If-Match": value}))
@@ -274,7 +280,7 @@ def test_an_etag_that_is_not_the_current_one_is_stale(world: World, name: str, v
 
 
 @pytest.mark.parametrize("value", ["", "x" * 256, "with space", "é"])
-def test_an_idempotency_key_of_another_form_is_refused(world: World, value: str) -> None:
+def test_an_idempotency_key_of_another_form_is_refused(world: PopulatedWorkspace, value: str) -> None:
     before = world.stored()
 
     for operation in OPERATIONS:

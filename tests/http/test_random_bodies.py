@@ -8,7 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.harness import Plugboard
-from tests.http.operations_on_workspace import WITH_BODY, Operation, World, assert_problem, documented, resolved
+from tests.http.operations_on_workspace import (
+    WITH_BODY,
+    Operation,
+    PopulatedWorkspace,
+    assert_problem,
+    documented,
+    resolved,
+)
 
 QUICKLY = settings(max_examples=60, deadline=None)
 
@@ -18,12 +25,12 @@ operations = st.sampled_from(WITH_BODY)
 
 
 @pytest.fixture(scope="module")
-def world(on_sqlite: Plugboard) -> World:
+def world(on_sqlite: Plugboard) -> PopulatedWorkspace:
     """Some of these bodies are good ones, so this world changes."""
-    return World.made_in(on_sqlite.make_workspace("A world for random bodies"))
+    return PopulatedWorkspace.create_in(on_sqlite.make_workspace("A world for random bodies"))
 
 
-def sent(world: World, operation: Operation, body: bytes) -> None:
+def sent(world: PopulatedWorkspace, operation: Operation, body: bytes) -> None:
     answer = world.send(operation, content=body, headers={"Content-Type": "application/json"})
 
     assert answer.status_code < 500
@@ -34,13 +41,15 @@ def sent(world: World, operation: Operation, body: bytes) -> None:
 
 @QUICKLY
 @given(operation=operations, body=anything)
-def test_no_document_breaks_anything(world: World, operation: Operation, body: Any) -> None:
+def test_no_document_breaks_anything(world: PopulatedWorkspace, operation: Operation, body: Any) -> None:
     sent(world, operation, json.dumps(body).encode())
 
 
 @QUICKLY
 @given(operation=operations, data=st.data())
-def test_no_value_in_a_known_field_breaks_anything(world: World, operation: Operation, data: st.DataObject) -> None:
+def test_no_value_in_a_known_field_breaks_anything(
+    world: PopulatedWorkspace, operation: Operation, data: st.DataObject
+) -> None:
     names = sorted(operation.body_schema["properties"])
     inner = sorted(resolved(operation.body_schema["properties"].get("config", {})).get("properties", {"x": None}))
     config = st.dictionaries(st.sampled_from(inner), anything)
@@ -51,13 +60,15 @@ def test_no_value_in_a_known_field_breaks_anything(world: World, operation: Oper
 
 @QUICKLY
 @given(operation=operations, body=st.binary(max_size=200))
-def test_no_bytes_break_anything(world: World, operation: Operation, body: bytes) -> None:
+def test_no_bytes_break_anything(world: PopulatedWorkspace, operation: Operation, body: bytes) -> None:
     sent(world, operation, body)
 
 
 @QUICKLY
 @given(operation=operations, data=st.data())
-def test_no_damage_to_a_valid_body_breaks_anything(world: World, operation: Operation, data: st.DataObject) -> None:
+def test_no_damage_to_a_valid_body_breaks_anything(
+    world: PopulatedWorkspace, operation: Operation, data: st.DataObject
+) -> None:
     good = json.dumps(operation.example).encode()
     start = data.draw(st.integers(0, len(good)))
     end = data.draw(st.integers(start, min(start + 8, len(good))))

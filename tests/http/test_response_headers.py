@@ -13,7 +13,7 @@ from api.http.middleware import RequestMiddleware
 from api.kit.logs import RequestLine, RequestLog
 from api.main.app import create_app
 from tests.harness import Workspace, caller, listening
-from tests.http.operations_on_workspace import OPERATIONS, World
+from tests.http.operations_on_workspace import OPERATIONS, PopulatedWorkspace
 
 SAFE = {
     "X-Content-Type-Options": "nosniff",
@@ -24,7 +24,7 @@ SAFE = {
 
 
 @contextmanager
-def logging_to(stream: io.StringIO, world: World) -> Iterator[str]:
+def logging_to(stream: io.StringIO, world: PopulatedWorkspace) -> Iterator[str]:
     """The same Plugboard once more, with a log. All is written when it has ended."""
     with listening(create_app(world.workspace.plugboard.settings, access_log=RequestLog(stream))) as url:
         yield url
@@ -47,7 +47,7 @@ def lines(stream: io.StringIO) -> list[dict[str, Any]]:
     ],
 )
 def test_every_response_has_security_headers_and_forbids_caching(
-    world: World, method: str, path: str, status: int
+    world: PopulatedWorkspace, method: str, path: str, status: int
 ) -> None:
     answer = world.workspace.plugboard.caller().request(method, path)
 
@@ -57,13 +57,13 @@ def test_every_response_has_security_headers_and_forbids_caching(
 
 
 @pytest.mark.parametrize("given", ["my-request-1", "x" * 64, "A.b_c-d.8"])
-def test_a_callers_request_id_is_kept(world: World, given: str) -> None:
+def test_a_callers_request_id_is_kept(world: PopulatedWorkspace, given: str) -> None:
     answer = world.workspace.plugboard.caller().get("/healthz", headers={"X-Request-Id": given})
 
     assert answer.headers.get_list("X-Request-Id") == [given]
 
 
-def test_no_two_requests_have_the_same_id(world: World) -> None:
+def test_no_two_requests_have_the_same_id(world: PopulatedWorkspace) -> None:
     stranger = world.workspace.plugboard.caller()
 
     assert len({stranger.get("/healthz").headers["X-Request-Id"] for _ in range(20)}) == 20
@@ -76,7 +76,7 @@ def test_the_request_id_leads_to_the_audit_record(workspace: Workspace) -> None:
     assert workspace.admin.get(workspace.audit).json()[0]["requestId"] == "find-me-again"
 
 
-def test_a_request_is_a_line_in_the_log(world: World) -> None:
+def test_a_request_is_a_line_in_the_log(world: PopulatedWorkspace) -> None:
     stream = io.StringIO()
     with logging_to(stream, world) as url, caller(url, world.workspace.key) as admin:
         answer = admin.get(f"{world.workspace.servers}/{world.ids['serverId']}?secret=canary")
@@ -98,7 +98,7 @@ def test_a_request_is_a_line_in_the_log(world: World) -> None:
     }
 
 
-def test_the_log_line_of_a_refused_request_names_no_principal(world: World) -> None:
+def test_the_log_line_of_a_refused_request_names_no_principal(world: PopulatedWorkspace) -> None:
     stream = io.StringIO()
     with logging_to(stream, world) as url, caller(url, "pb_canary") as stranger:
         stranger.get(world.workspace.servers)
@@ -111,7 +111,7 @@ def test_the_log_line_of_a_refused_request_names_no_principal(world: World) -> N
 
 
 @pytest.mark.requirement("ENC-13")
-def test_no_log_line_contains_input_of_a_caller(world: World) -> None:
+def test_no_log_line_contains_input_of_a_caller(world: PopulatedWorkspace) -> None:
     stream = io.StringIO()
     headers = {"X-Canary": "canary-7f", "Cookie": "canary-7f", "X-Request-Id": "canary 7f"}
 

@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from tests.harness import Workspace
-from tests.http.operations_on_workspace import World
+from tests.http.operations_on_workspace import PopulatedWorkspace
 
 PATIENCE_SECONDS = 20.0
 MEGABYTE = 1_048_576
@@ -88,7 +88,7 @@ def test_a_client_that_disconnects_while_sending_changes_nothing(
     assert workspace.admin.get(workspace.servers).json() == []
 
 
-def test_a_client_that_disconnects_before_the_response_does_no_harm(world: World) -> None:
+def test_a_client_that_disconnects_before_the_response_does_no_harm(world: PopulatedWorkspace) -> None:
     for _ in range(50):
         with connected(world.workspace) as connection:
             connection.sendall(head(world.workspace, method="GET"))
@@ -96,7 +96,7 @@ def test_a_client_that_disconnects_before_the_response_does_no_harm(world: World
     assert is_healthy(world.workspace)
 
 
-def test_a_stalled_client_delays_no_other(world: World) -> None:
+def test_a_stalled_client_delays_no_other(world: PopulatedWorkspace) -> None:
     with connected(world.workspace) as waiting:
         waiting.sendall(head(world.workspace, "Content-Length: 1000") + b"{")
 
@@ -118,7 +118,7 @@ def test_a_stalled_client_delays_no_other(world: World) -> None:
     ],
     ids=lambda lines: " and ".join(lines).encode("unicode_escape").decode(),
 )
-def test_an_ambiguous_request_is_refused(world: World, lines: list[str]) -> None:
+def test_an_ambiguous_request_is_refused(world: PopulatedWorkspace, lines: list[str]) -> None:
     with connected(world.workspace) as connection:
         connection.sendall(head(world.workspace, *lines) + b"{}")
         received = answer(connection)
@@ -128,7 +128,7 @@ def test_an_ambiguous_request_is_refused(world: World, lines: list[str]) -> None
     assert is_healthy(world.workspace)
 
 
-def test_two_authorization_headers_are_refused(world: World) -> None:
+def test_two_authorization_headers_are_refused(world: PopulatedWorkspace) -> None:
     with connected(world.workspace) as connection:
         connection.sendall(head(world.workspace, "Authorization: Bearer other", method="GET"))
 
@@ -161,7 +161,7 @@ def test_an_endless_body_is_cut_off(workspace: Workspace) -> None:
     assert is_healthy(workspace)
 
 
-def test_20_concurrent_large_bodies_delay_no_other_request(world: World) -> None:
+def test_20_concurrent_large_bodies_delay_no_other_request(world: PopulatedWorkspace) -> None:
     statuses: list[int] = []
 
     def send() -> None:
@@ -180,7 +180,7 @@ def test_20_concurrent_large_bodies_delay_no_other_request(world: World) -> None
     assert statuses == [413] * 20
 
 
-def test_an_endless_head_is_cut_off(world: World) -> None:
+def test_an_endless_head_is_cut_off(world: PopulatedWorkspace) -> None:
     with connected(world.workspace) as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n")
         with pytest.raises(OSError, match=r"reset|[Bb]roken pipe"):
@@ -190,7 +190,7 @@ def test_an_endless_head_is_cut_off(world: World) -> None:
 
 
 @pytest.mark.parametrize("part", [b"X-Header: " + b"x" * 10_000 + b"\r\n", b"x" * 10_000], ids=["many", "one"])
-def test_endless_trailers_are_cut_off(world: World, part: bytes) -> None:
+def test_endless_trailers_are_cut_off(world: PopulatedWorkspace, part: bytes) -> None:
     with connected(world.workspace) as connection:
         connection.sendall(
             b"POST /healthz HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\nX-First: "
@@ -213,7 +213,7 @@ def test_a_long_chunked_body_does_not_count_as_head(workspace: Workspace) -> Non
 
 
 @pytest.mark.parametrize("part", [b"X-Header: " + b"x" * 7_000 + b"\r\n", b"x" * 7_000], ids=["many", "one"])
-def test_a_head_that_is_too_long_gets_a_response(world: World, part: bytes) -> None:
+def test_a_head_that_is_too_long_gets_a_response(world: PopulatedWorkspace, part: bytes) -> None:
     with connected(world.workspace) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.sendall(b"GET /healthz HTTP/1.1\r\nX-First: ")
@@ -223,7 +223,7 @@ def test_a_head_that_is_too_long_gets_a_response(world: World, part: bytes) -> N
         assert answer(connection).startswith(b"HTTP/1.1 431 ")
 
 
-def test_each_head_on_a_connection_is_counted_separately(world: World) -> None:
+def test_each_head_on_a_connection_is_counted_separately(world: PopulatedWorkspace) -> None:
     with connected(world.workspace) as connection:
         for _ in range(4):
             connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n")

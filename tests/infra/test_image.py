@@ -25,15 +25,15 @@ def instructions(text: str) -> list[tuple[str, str]]:
 DOCKERFILE = instructions((PROJECT / "infra/Dockerfile").read_text())
 
 
-def all_of(name: str) -> list[str]:
+def arguments_of(name: str) -> list[str]:
     return [value for instruction, value in DOCKERFILE if instruction == name]
 
 
 def copied() -> list[str]:
-    return [source for value in all_of("COPY") if "--from" not in value for source in value.split()[:-1]]
+    return [source for value in arguments_of("COPY") if "--from" not in value for source in value.split()[:-1]]
 
 
-def let_in() -> list[str]:
+def admitted_files() -> list[str]:
     lines = (PROJECT / ".dockerignore").read_text().splitlines()
     return [line.removeprefix("!") for line in lines if line.startswith("!")]
 
@@ -46,27 +46,27 @@ def test_the_image_runs_as_a_numeric_non_root_user() -> None:
     last_stage = DOCKERFILE[max(place for place, (name, _) in enumerate(DOCKERFILE) if name == "FROM") :]
     users = [value for name, value in last_stage if name == "USER"]
 
-    assert all_of("FROM") == FROM_PYTHON
+    assert arguments_of("FROM") == FROM_PYTHON
     assert users == ["10001:10001"]
     assert [name for name, _ in last_stage][-3:] == ["HEALTHCHECK", "ENTRYPOINT", "CMD"]
 
 
 def test_the_image_downloads_nothing_unpinned() -> None:
-    assert all_of("ADD") == []
-    assert not re.search(r"https?://|curl|wget|apt-get", "\n".join(all_of("RUN")))
-    assert all("--require-hashes" in run or "--no-index" in run for run in all_of("RUN") if "pip install" in run)
+    assert arguments_of("ADD") == []
+    assert not re.search(r"https?://|curl|wget|apt-get", "\n".join(arguments_of("RUN")))
+    assert all("--require-hashes" in run or "--no-index" in run for run in arguments_of("RUN") if "pip install" in run)
 
 
 def test_no_secret_is_in_the_image() -> None:
-    told = "\n".join(all_of("ENV") + all_of("ARG"))
+    told = "\n".join(arguments_of("ENV") + arguments_of("ARG"))
 
     assert not re.search(r"KEY|SECRET|TOKEN|PASSWORD", told)
     assert "PLUGBOARD_HOST=0.0.0.0" in told
-    assert all_of("VOLUME") == ['["/data"]']
+    assert arguments_of("VOLUME") == ['["/data"]']
 
 
 def test_the_ignore_file_admits_only_copied_files() -> None:
-    assert sorted(let_in()) == sorted(source.rstrip("/") for source in copied())
+    assert sorted(admitted_files()) == sorted(source.rstrip("/") for source in copied())
     assert [source for source in copied() if not (PROJECT / source).exists()] == []
 
 
@@ -98,7 +98,7 @@ def test_the_copied_files_suffice_to_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("answers", "code"), [(True, 0), (False, 1)])
 def test_the_health_check_calls_the_process(plugboard: Plugboard, answers: bool, code: int) -> None:
-    command = yaml.safe_load(all_of("HEALTHCHECK")[0].partition("CMD ")[2])
+    command = yaml.safe_load(arguments_of("HEALTHCHECK")[0].partition("CMD ")[2])
     port = plugboard.url.rpartition(":")[2] if answers else "1"
 
     environment = {"PLUGBOARD_PORT": port, "PATH": "", "http_proxy": "http://127.0.0.1:9"}

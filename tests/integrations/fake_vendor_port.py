@@ -11,12 +11,12 @@ import httpx2
 from integrations.service_client import ServiceClient
 from integrations.tool import Result, ServiceTool
 from tests.harness import NO_TLS
-from tests.integrations.scripted_http import Lasting, Written
+from tests.integrations.scripted_http import PermanentCredential, ScriptedResponse
 
 A = TypeVar("A", bound=ServiceClient)
 
 
-class Wired(Lasting, Generic[A]):
+class FakeVendorPort(PermanentCredential, Generic[A]):
     def __init__(self, kind: type[A], origin: str, token: str) -> None:
         self._kind = kind
         self._origin = origin
@@ -36,8 +36,8 @@ class Wired(Lasting, Generic[A]):
         body: bytes = b"",
         *,
         lasting: bool = False,  # noqa: ARG002  the port is like that
-    ) -> AsyncIterator[Written]:
+    ) -> AsyncIterator[ScriptedResponse]:
         given = {**headers, "Authorization": f"Bearer {self._token}"}
         async with httpx2.AsyncClient(verify=NO_TLS, trust_env=False) as client:
             answer = await client.request(method, url, headers=given, content=body)
-        yield Written(answer.status_code, answer.content, dict(answer.headers), answer.reason_phrase)
+        yield ScriptedResponse(answer.status_code, answer.content, dict(answer.headers), answer.reason_phrase)

@@ -14,7 +14,7 @@ A = TypeVar("A", bound=ServiceClient)
 
 
 @dataclass(frozen=True)
-class Written:
+class ScriptedResponse:
     status: int
     body: Any = None
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -27,7 +27,7 @@ class Written:
         yield await self.read()
 
 
-class Lasting:
+class PermanentCredential:
     """One credential that never ends, and time enough."""
 
     def current_credential(self) -> object:
@@ -40,17 +40,17 @@ class Lasting:
         return 30.0
 
 
-class Scripted(Lasting, Generic[A]):
+class ScriptedVendor(PermanentCredential, Generic[A]):
     """Of one vendor, which a test names in a class of its own."""
 
     kind: type[A]
     origin: str
 
-    def __init__(self, *answers: Written | Exception, seconds_left: float = 30.0) -> None:
+    def __init__(self, *answers: ScriptedResponse | Exception, seconds_left: float = 30.0) -> None:
         self._answers = list(answers)
         self._seconds_left = seconds_left
-        self.asked: list[str] = []
-        self.waited: list[float] = []
+        self.requests: list[str] = []
+        self.pauses: list[float] = []
 
     @property
     def api(self) -> A:
@@ -65,15 +65,15 @@ class Scripted(Lasting, Generic[A]):
         body: bytes = b"",  # noqa: ARG002
         *,
         lasting: bool = False,  # noqa: ARG002
-    ) -> AsyncIterator[Written]:
-        self.asked.append(f"{method} {url.removeprefix(self.origin)}")
+    ) -> AsyncIterator[ScriptedResponse]:
+        self.requests.append(f"{method} {url.removeprefix(self.origin)}")
         answer = self._answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
         yield answer
 
     def seconds_left(self) -> float:
-        return self._seconds_left - sum(self.waited)
+        return self._seconds_left - sum(self.pauses)
 
     async def _pause(self, seconds: float) -> None:
-        self.waited.append(seconds)
+        self.pauses.append(seconds)

@@ -27,7 +27,7 @@ writes = false
 """
 
 
-def write(folder: Path, text: str, name: str = "sixth") -> Path:
+def write_service(folder: Path, text: str, name: str = "sixth") -> Path:
     path = folder / name / "manifest.toml"
     path.parent.mkdir()
     path.write_text(text, encoding="utf-8")

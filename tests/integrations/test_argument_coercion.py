@@ -14,7 +14,7 @@ class Sorting(Params):
     by: str
 
 
-class Asking(Params):
+class SampleParams(Params):
     name: str | None = None
     limit: int = 10
     order: Literal["newest_first", "oldest_first"] | None = None
@@ -46,7 +46,7 @@ class Asking(Params):
     ],
 )
 def test_slightly_wrong_arguments_are_corrected(given: dict[str, Any], meant: dict[str, Any]) -> None:
-    found = Asking.model_validate(given)
+    found = SampleParams.model_validate(given)
 
     assert {name: getattr(found, name) for name in meant} == meant
 
@@ -65,4 +65,4 @@ def test_slightly_wrong_arguments_are_corrected(given: dict[str, Any], meant: di
 )
 def test_ambiguous_arguments_are_refused(given: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="validation error"):
-        Asking.model_validate(given)
+        SampleParams.model_validate(given)

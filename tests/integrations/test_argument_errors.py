@@ -18,7 +18,7 @@ class Sorting(Params):
     by: str
 
 
-class Asking(Params):
+class SampleParams(Params):
     page_id: str = Field(min_length=1, max_length=5)
     limit: int = Field(default=10, ge=1, le=100)
     kinds: list[str] = Field(default=[], max_length=2)
@@ -34,7 +34,7 @@ class Nothing(Result):
 
 
 @tool("Ask")
-async def ask(api: object, asking: Asking) -> Nothing:  # noqa: ARG001
+async def run_tool(api: object, asking: SampleParams) -> Nothing:  # noqa: ARG001
     """Ask."""
     return Nothing()
 
@@ -67,11 +67,11 @@ async def ask(api: object, asking: Asking) -> Nothing:  # noqa: ARG001
     ],
 )
 def test_an_error_names_the_correct_form(args: dict[str, Any], told: str) -> None:
-    assert ask.parse(args) == [told]
+    assert run_tool.parse(args) == [told]
 
 
 def test_several_errors_are_reported_together() -> None:
-    assert ask.parse({"limit": 0, "order": "left"}) == [
+    assert run_tool.parse({"limit": 0, "order": "left"}) == [
         "`pageId` is required.",
         "`limit`: must be 1 at least.",
         "`order`: must be one of `up` or `down`.",

@@ -4,7 +4,7 @@ import pytest
 
 from integrations import ManifestError, services
 from integrations.manifest import load_service
-from tests.integrations.sixth_service import SMALL, write
+from tests.integrations.sixth_service import SMALL, write_service
 
 WITH_MORE = f"""{SMALL}
 [oauth.account]
@@ -22,7 +22,7 @@ tokens = {{ access = "token" }}
 
 
 def test_a_manifest_maps_account_fields_and_error_codes(tmp_path: Path) -> None:
-    service = load_service(write(tmp_path, WITH_MORE))
+    service = load_service(write_service(tmp_path, WITH_MORE))
 
     assert service.oauth
     assert (service.oauth.account.id, service.oauth.account.name) == ("team.id", None)
@@ -52,7 +52,7 @@ def test_a_manifest_maps_account_fields_and_error_codes(tmp_path: Path) -> None:
 )
 def test_a_manifest_with_an_impossible_value_is_refused(tmp_path: Path, old: str, new: str, field: str) -> None:
     assert old in WITH_MORE
-    path = write(tmp_path, WITH_MORE.replace(old, new, 1))
+    path = write_service(tmp_path, WITH_MORE.replace(old, new, 1))
 
     with pytest.raises(ManifestError) as refused:
         load_service(path)
@@ -61,7 +61,7 @@ def test_a_manifest_with_an_impossible_value_is_refused(tmp_path: Path, old: str
 
 
 def test_a_manifest_cannot_name_another_folder(tmp_path: Path) -> None:
-    path = write(tmp_path, WITH_MORE)
+    path = write_service(tmp_path, WITH_MORE)
     assert load_service(path).folder == path.parent
 
     path.write_text(f'folder = "/"\n{WITH_MORE}', encoding="utf-8")

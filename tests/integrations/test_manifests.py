@@ -9,7 +9,7 @@ import pytest
 
 from integrations import ManifestError, Service, services
 from integrations.manifest import ManifestModel, load_service, load_services
-from tests.integrations.sixth_service import SMALL, write
+from tests.integrations.sixth_service import SMALL, write_service
 
 HERE = Path(__file__).parents[2] / "integrations"
 SERVICES = list(services().values())
@@ -28,8 +28,8 @@ POSTHOG_TOOLS = (
 )
 
 
-def complaint(tmp_path: Path, text: str) -> str:
-    path = write(tmp_path, text)
+def error_text(tmp_path: Path, text: str) -> str:
+    path = write_service(tmp_path, text)
     with pytest.raises(ManifestError) as refused:
         load_service(path)
     assert str(path) in str(refused.value)
@@ -45,13 +45,13 @@ def test_every_folder_with_a_manifest_is_a_service() -> None:
 def test_a_sixth_service_needs_only_a_folder(tmp_path: Path) -> None:
     for service in SERVICES:
         shutil.copytree(HERE / service.name, tmp_path / service.name)
-    write(tmp_path, SMALL)
+    write_service(tmp_path, SMALL)
     (tmp_path / "mcp").mkdir()  # a folder without a manifest is no service
     assert list(load_services(tmp_path)) == sorted([*services(), "sixth"])
 
 
 def test_a_minimal_manifest_has_defaults(tmp_path: Path) -> None:
-    service = load_service(write(tmp_path, SMALL))
+    service = load_service(write_service(tmp_path, SMALL))
     assert service.oauth is not None
     assert (service.oauth.scope, service.oauth.expires_in, service.oauth.revoke) == ("", None, None)
     assert (service.urls, service.config_fields) == ((), ())
@@ -131,18 +131,18 @@ def test_a_manifest_with_an_invalid_field_is_refused_by_file_and_field(
     tmp_path: Path, old: str, new: str, field: str
 ) -> None:
     assert old in SMALL
-    assert f" {field}" in complaint(tmp_path, SMALL.replace(old, new, 1)).replace("Value error, ", "")
+    assert f" {field}" in error_text(tmp_path, SMALL.replace(old, new, 1)).replace("Value error, ", "")
 
 
 def test_a_manifest_without_its_oauth_block_is_refused(tmp_path: Path) -> None:
     head, _, rest = SMALL.partition("[oauth]")
     text = head + rest[rest.index("[[tools]]") :]
-    assert "oauth: required with the auth type oauth, and only then" in complaint(tmp_path, text)
+    assert "oauth: required with the auth type oauth, and only then" in error_text(tmp_path, text)
 
 
 def test_a_manifest_with_a_tool_twice_is_refused(tmp_path: Path) -> None:
     tool = SMALL[SMALL.index("[[tools]]") :]
-    assert "tools: two tools have the same name" in complaint(tmp_path, SMALL + tool)
+    assert "tools: two tools have the same name" in error_text(tmp_path, SMALL + tool)
 
 
 def test_a_revocation_names_a_token(tmp_path: Path) -> None:
@@ -150,27 +150,27 @@ def test_a_revocation_names_a_token(tmp_path: Path) -> None:
         "[[tools]]",
         '[oauth.revoke]\nurl = "https://a.com/r"\nclient_auth = "none"\nbody = "form"\ntokens = {}\n\n[[tools]]',
     )
-    assert " oauth.revoke.tokens: " in complaint(tmp_path, text)
+    assert " oauth.revoke.tokens: " in error_text(tmp_path, text)
 
 
 def test_an_invalid_toml_file_is_refused(tmp_path: Path) -> None:
-    assert "at line 1" in complaint(tmp_path, "name = \ntitle = 1")
+    assert "at line 1" in error_text(tmp_path, "name = \ntitle = 1")
 
 
 def test_a_service_named_unlike_its_folder_is_refused(tmp_path: Path) -> None:
-    path = write(tmp_path, SMALL, name="seventh")
+    path = write_service(tmp_path, SMALL, name="seventh")
     with pytest.raises(ManifestError, match="name: sixth differs from the name of its folder"):
         load_service(path)
 
 
 def test_the_type_of_remote_servers_cannot_be_a_service(tmp_path: Path) -> None:
     text = SMALL.replace('"sixth"', '"external"').replace("sixth_read", "external_read")
-    assert "name: external is reserved" in complaint(tmp_path, text)
+    assert "name: external is reserved" in error_text(tmp_path, text)
 
 
 def test_the_names_of_variables_follow_from_the_services_name(tmp_path: Path) -> None:
     text = SMALL.replace('"sixth"', '"big-sixth"').replace("sixth_read", "big_sixth_read")
-    service = load_service(write(tmp_path, text, name="big-sixth"))
+    service = load_service(write_service(tmp_path, text, name="big-sixth"))
     assert service.env_prefix == "BIG_SIXTH"
     assert service.client_id_variable == "BIG_SIXTH_OAUTH_CLIENT_ID"
     assert services()["notion"].client_secret_variable == "NOTION_OAUTH_CLIENT_SECRET"

@@ -4,7 +4,7 @@ import pytest
 
 from tests.e2e.process import serving
 from tests.real.catalogue import SERVERS, RealServer, Running, named, running
-from tests.real.rest_client import Office
+from tests.real.rest_client import RestClient
 
 
 @pytest.fixture(scope="session", params=SERVERS, ids=named)
@@ -16,7 +16,7 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.fixture(scope="session")
-def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
+def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestClient]:
     folder = tmp_path_factory.mktemp("plugboard") / "var"
     with serving(folder, PLUGBOARD_EGRESS_ALLOW="127.0.0.1/32") as process, process.caller(process.key()) as admin:
-        yield Office(admin, f"/api/workspaces/{process.workspace_id()}")
+        yield RestClient(admin, f"/api/workspaces/{process.workspace_id()}")

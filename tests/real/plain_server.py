@@ -9,13 +9,13 @@ SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "require
 FORECASTS = {"Oslo": "Snow, -3 °C", "Lima": "Fog, 17 °C"}
 
 
-class Answer(BaseHTTPRequestHandler):
+class PlainHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     wbufsize = 65_536  # head and body leave together
 
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        body = json.dumps({"jsonrpc": "2.0", "id": asked.get("id"), **answered(asked)}).encode()
+        body = json.dumps({"jsonrpc": "2.0", "id": asked.get("id"), **respond(asked)}).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
@@ -23,7 +23,7 @@ class Answer(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
-def answered(asked: dict[str, Any]) -> dict[str, Any]:
+def respond(asked: dict[str, Any]) -> dict[str, Any]:
     match asked:
         case {"method": "tools/list"}:
             return {"result": {"tools": [{"name": "forecast", "inputSchema": SCHEMA}]}}
@@ -36,4 +36,4 @@ def answered(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Answer).serve_forever()
+    ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), PlainHandler).serve_forever()

@@ -13,31 +13,31 @@ Json = dict[str, Any]
 
 
 @dataclass
-class Office:
+class RestClient:
     admin: httpx2.Client
     path: str
 
     def server(self, run: Running) -> Json:
-        return self._sent("POST", "mcp-servers", 201, {"name": run.server.name, "url": run.url, "authType": "none"})
+        return self._send("POST", "mcp-servers", 201, {"name": run.server.name, "url": run.url, "authType": "none"})
 
     def agent(self, *servers: Json) -> Json:
-        return self._sent(
+        return self._send(
             "POST", "agents", 201, {"name": "Support", "enabledMcpServerIds": [server["id"] for server in servers]}
         )
 
     def check(self, server: Json) -> Json:
-        return self._sent("POST", f"mcp-servers/{server['id']}/check")
+        return self._send("POST", f"mcp-servers/{server['id']}/check")
 
     def tools(self, server: Json) -> Json:
-        return self._sent("GET", f"mcp-servers/{server['id']}/tools")
+        return self._send("GET", f"mcp-servers/{server['id']}/tools")
 
     def agent_tools(self, agent: Json, form: str = "mcp") -> Json:
-        return self._sent("GET", f"agents/{agent['id']}/tools?format={form}")
+        return self._send("GET", f"agents/{agent['id']}/tools?format={form}")
 
     def call(self, agent: Json, tool: str, args: Json) -> Json:
-        return self._sent("POST", f"agents/{agent['id']}/tool-calls", body={"toolName": tool, "args": args})
+        return self._send("POST", f"agents/{agent['id']}/tool-calls", body={"toolName": tool, "args": args})
 
-    def _sent(self, method: str, path: str, status: int = 200, body: Json | None = None) -> Json:
+    def _send(self, method: str, path: str, status: int = 200, body: Json | None = None) -> Json:
         answer = self.admin.request(method, f"{self.path}/{path}", json=body)
         assert answer.status_code == status, answer.text
         found: Json = answer.json()

@@ -47,7 +47,7 @@ async def client_of(run: Running, era: Era | None = None) -> AsyncIterator[McpCl
         await outbound.close()
 
 
-def said(result: dict[str, Any]) -> str:
+def text_of(result: dict[str, Any]) -> str:
     assert not result.get("isError"), result
     return "\n".join(part["text"] for part in result["content"] if part["type"] == "text")
 
@@ -67,7 +67,7 @@ async def test_a_call_is_answered(run: Running) -> None:
     async with client_of(run) as client:
         result = await client.call_tool(run.server.tool, run.args)
 
-    assert run.server.says in said(result)
+    assert run.server.says in text_of(result)
     assert run.server.structured in (None, result.get("structuredContent"))
 
 
@@ -78,14 +78,14 @@ async def test_a_detected_protocol_serves_the_next_client(run: Running) -> None:
         kept = Era.from_dict(first.era.to_dict())
 
     async with client_of(run, kept) as second:
-        assert run.server.says in said(await second.call_tool(run.server.tool, run.args))
+        assert run.server.says in text_of(await second.call_tool(run.server.tool, run.args))
         assert second.era == kept
 
 
 @pytest.mark.parametrize("kind", get_args(Kind))
 async def test_a_call_succeeds_with_any_remembered_protocol(run: Running, kind: Kind) -> None:
     async with client_of(run, Era(kind)) as client:
-        assert run.server.says in said(await client.call_tool(run.server.tool, run.args))
+        assert run.server.says in text_of(await client.call_tool(run.server.tool, run.args))
 
 
 @pytest.mark.parametrize("server", WITH_SUMS, ids=named)
@@ -95,13 +95,13 @@ async def test_concurrent_calls_get_their_own_responses(server: RealServer, tmp_
             adding = "add" if "add" in server.tools else "get-sum"
             answers = await asyncio.gather(*(client.call_tool(adding, {"a": n, "b": 1000}) for n in range(50)))
 
-    assert [str(1000 + n) in said(answer) for n, answer in enumerate(answers)] == [True] * 50
+    assert [str(1000 + n) in text_of(answer) for n, answer in enumerate(answers)] == [True] * 50
 
 
 @pytest.mark.parametrize("server", RESTARTED, ids=named)
 async def test_a_restarted_server_is_called_without_errors(server: RealServer, tmp_path: Path) -> None:
     with running(server, tmp_path) as run:
         async with client_of(run) as client:
-            assert server.says in said(await client.call_tool(server.tool, run.args))
+            assert server.says in text_of(await client.call_tool(server.tool, run.args))
             await asyncio.to_thread(run.restart)
-            assert server.says in said(await client.call_tool(server.tool, run.args))
+            assert server.says in text_of(await client.call_tool(server.tool, run.args))

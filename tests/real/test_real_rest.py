@@ -19,12 +19,12 @@ from tests.real.catalogue import (
     named,
     running,
 )
-from tests.real.rest_client import Json, Office
+from tests.real.rest_client import Json, RestClient
 
 OF_EVERYTHING = pytest.mark.parametrize("server", [EVERYTHING, EVERYTHING_SSE], ids=named)
 
 
-def name_of(office: Office, server: Json, upstream_name: str) -> str:
+def name_of(office: RestClient, server: Json, upstream_name: str) -> str:
     return next(tool["name"] for tool in office.tools(server)["tools"] if tool["upstreamName"] == upstream_name)
 
 
@@ -34,7 +34,7 @@ def assert_answered(run: Running, called: Json) -> None:
     assert run.server.structured in (None, called.get("structuredContent"))
 
 
-def test_a_check_reports_the_protocol(run: Running, office: Office) -> None:
+def test_a_check_reports_the_protocol(run: Running, office: RestClient) -> None:
     checked = office.check(office.server(run))
 
     assert (checked["status"], checked["toolCount"]) == ("ok", len(run.server.tools)), checked
@@ -42,14 +42,14 @@ def test_a_check_reports_the_protocol(run: Running, office: Office) -> None:
     assert checked["serverInfo"].get("name") == run.server.calls_itself
 
 
-def test_its_tools_are_listed(run: Running, office: Office) -> None:
+def test_its_tools_are_listed(run: Running, office: RestClient) -> None:
     listed = office.tools(office.server(run))
 
     assert {tool["upstreamName"] for tool in listed["tools"]} == run.server.tools
     assert listed["unavailable"] == []
 
 
-def test_an_agent_lists_and_calls_its_tools(run: Running, office: Office) -> None:
+def test_an_agent_lists_and_calls_its_tools(run: Running, office: RestClient) -> None:
     server = office.server(run)
     agent = office.agent(server)
 
@@ -64,14 +64,14 @@ def test_an_agent_lists_and_calls_its_tools(run: Running, office: Office) -> Non
 
 
 @pytest.mark.parametrize("form", ["openai", "anthropic"])
-def test_every_tool_is_listed_in_the_formats_of_vendors(run: Running, office: Office, form: str) -> None:
+def test_every_tool_is_listed_in_the_formats_of_vendors(run: Running, office: RestClient, form: str) -> None:
     listed = office.agent_tools(office.agent(office.server(run)), form)
 
     assert listed["unavailable"] == []
     assert len(listed["tools"]) == len(run.server.tools) + 1
 
 
-def test_any_method_can_be_called_by_the_generic_tool(run: Running, office: Office) -> None:
+def test_any_method_can_be_called_by_the_generic_tool(run: Running, office: RestClient) -> None:
     server = office.server(run)
     agent = office.agent(server)
     generic = f"mcp_{server['id']}"
@@ -86,7 +86,7 @@ def test_any_method_can_be_called_by_the_generic_tool(run: Running, office: Offi
     assert run.server.says in called["text"]
 
 
-def test_an_agent_with_all_servers_has_every_tool(office: Office, tmp_path: Path) -> None:
+def test_an_agent_with_all_servers_has_every_tool(office: RestClient, tmp_path: Path) -> None:
     with ExitStack() as stack:
         runs = [stack.enter_context(running(server, tmp_path / named(server))) for server in SERVERS]
         stored = [office.server(run) for run in runs]
@@ -105,7 +105,7 @@ def test_an_agent_with_all_servers_has_every_tool(office: Office, tmp_path: Path
 
 
 @pytest.mark.parametrize("server", RESTARTED, ids=named)
-def test_a_restarted_server_is_called_without_errors(server: RealServer, office: Office, tmp_path: Path) -> None:
+def test_a_restarted_server_is_called_without_errors(server: RealServer, office: RestClient, tmp_path: Path) -> None:
     with running(server, tmp_path) as run:
         stored = office.server(run)
         agent, tool = office.agent(stored), name_of(office, stored, server.tool)
@@ -114,7 +114,7 @@ def test_a_restarted_server_is_called_without_errors(server: RealServer, office:
         assert_answered(run, office.call(agent, tool, run.args))
 
 
-def test_a_stopped_server_costs_only_its_own_tools(office: Office, tmp_path: Path) -> None:
+def test_a_stopped_server_costs_only_its_own_tools(office: RestClient, tmp_path: Path) -> None:
     with running(EVERYTHING, tmp_path / "everything") as run, running(SDK, tmp_path / "sdk") as other:
         stopped, going = office.server(run), office.server(other)
         agent = office.agent(stopped, going)
@@ -127,7 +127,7 @@ def test_a_stopped_server_costs_only_its_own_tools(office: Office, tmp_path: Pat
 
 
 @OF_EVERYTHING
-def test_an_image_is_passed_on(server: RealServer, office: Office, tmp_path: Path) -> None:
+def test_an_image_is_passed_on(server: RealServer, office: RestClient, tmp_path: Path) -> None:
     with running(server, tmp_path) as run:
         stored = office.server(run)
         called = office.call(office.agent(stored), name_of(office, stored, "get-tiny-image"), {})
@@ -136,7 +136,7 @@ def test_an_image_is_passed_on(server: RealServer, office: Office, tmp_path: Pat
 
 
 @OF_EVERYTHING
-def test_a_call_that_reports_progress_is_waited_for(server: RealServer, office: Office, tmp_path: Path) -> None:
+def test_a_call_that_reports_progress_is_waited_for(server: RealServer, office: RestClient, tmp_path: Path) -> None:
     with running(server, tmp_path) as run:
         stored = office.server(run)
         tool = name_of(office, stored, "trigger-long-running-operation")
@@ -147,7 +147,7 @@ def test_a_call_that_reports_progress_is_waited_for(server: RealServer, office: 
 
 @OF_EVERYTHING
 def test_invalid_arguments_get_an_error_that_says_how_to_correct_them(
-    server: RealServer, office: Office, tmp_path: Path
+    server: RealServer, office: RestClient, tmp_path: Path
 ) -> None:
     with running(server, tmp_path) as run:
         stored = office.server(run)
@@ -159,7 +159,7 @@ def test_invalid_arguments_get_an_error_that_says_how_to_correct_them(
 
 
 @OF_EVERYTHING
-def test_a_resource_is_read_by_the_generic_tool(server: RealServer, office: Office, tmp_path: Path) -> None:
+def test_a_resource_is_read_by_the_generic_tool(server: RealServer, office: RestClient, tmp_path: Path) -> None:
     with running(server, tmp_path) as run:
         stored = office.server(run)
         params = {"uri": "demo://resource/static/document/features.md"}
@@ -171,7 +171,7 @@ def test_a_resource_is_read_by_the_generic_tool(server: RealServer, office: Offi
     assert "trigger-long-running-operation" in called["text"]
 
 
-def test_a_plain_json_rpc_error_is_passed_on_unchanged(office: Office, tmp_path: Path) -> None:
+def test_a_plain_json_rpc_error_is_passed_on_unchanged(office: RestClient, tmp_path: Path) -> None:
     with running(PLAIN, tmp_path) as run:
         stored = office.server(run)
         called = office.call(office.agent(stored), name_of(office, stored, "forecast"), {"city": "Atlantis"})

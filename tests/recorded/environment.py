@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from api.main.settings import Settings
-from demo.mcp_servers import Fake
-from demo.oauth_provider.server import Fault, Server, authorization_server
+from demo.mcp_servers import FakeMcpServer
+from demo.oauth_provider.server import Fault, OAuthProvider, oauth_provider
 from tests.fakes.still_clock import StillClock
-from tests.fakes.upstream_host import Street
+from tests.fakes.upstream_host import UpstreamHost
 from tests.harness import Plugboard, listening, served
 from tests.operations import SOME_IDS
 from tests.recorded.script import ProviderChange
@@ -27,24 +27,24 @@ EXPIRY, EXPIRED_SECONDS = "2027-01-15T08:01:00Z", 60
 class Environment:
     plugboard: Plugboard
     clock: StillClock
-    provider: Server
-    fakes: Mapping[str, Fake]
+    provider: OAuthProvider
+    fakes: Mapping[str, FakeMcpServer]
     variables: dict[str, str]
 
     def change(self, step: ProviderChange) -> None:
         tenant = self.provider.tenant(step.tenant)
-        tenant.behave(**step.behave)
+        tenant.configure(**step.behave)
         if step.client:
             tenant.add_client(**step.client)
         if step.heal:
-            tenant.heal()
+            tenant.clear_faults()
         if step.fault:
             kind = {name: value for name, value in step.fault.items() if name not in ("endpoint", "times")}
-            tenant.fault(step.fault["endpoint"], Fault(**kind), step.fault.get("times", 1))
+            tenant.inject_fault(step.fault["endpoint"], Fault(**kind), step.fault.get("times", 1))
         if step.expire:
-            tenant.expire()
+            tenant.expire_tokens()
         if step.forget:
-            tenant.forget_grants()
+            tenant.revoke_grants()
 
 
 @contextmanager
@@ -52,11 +52,11 @@ def open_environment(data_dir: Path) -> Iterator[Environment]:
     with ExitStack() as stack:
         street = _Street()
         street.url = stack.enter_context(listening(street))
-        provider = stack.enter_context(authorization_server())
+        provider = stack.enter_context(oauth_provider())
         clock, fakes = StillClock(), upstreams()
         plugboard = stack.enter_context(served(_settings(provider, data_dir), clock))
         variables = {
-            **{f"{name}_url": f"{street.moved_in(fake)}/mcp" for name, fake in fakes.items()},
+            **{f"{name}_url": f"{street.mount(fake)}/mcp" for name, fake in fakes.items()},
             **{f"no_{name.removesuffix('Id')}": text for name, text in SOME_IDS.items()},
             **_credentials(plugboard, clock),
             "closed_url": f"http://127.0.0.1:{stack.enter_context(_closed_port())}/mcp",
@@ -66,7 +66,7 @@ def open_environment(data_dir: Path) -> Iterator[Environment]:
         yield Environment(plugboard, clock, provider, fakes, variables)
 
 
-class _Street(Street):
+class _Street(UpstreamHost):
     """Answers 404 at its root, where clients look for metadata."""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -77,7 +77,7 @@ class _Street(Street):
             await super().__call__(scope, receive, send)
 
 
-def _settings(provider: Server, data_dir: Path) -> Settings:
+def _settings(provider: OAuthProvider, data_dir: Path) -> Settings:
     own = {"PLUGBOARD_DATA_DIR": str(data_dir), "PLUGBOARD_RETURN_ORIGINS": "https://console.example.com"}
     return Settings.from_environment(provider.environment() | own)
 

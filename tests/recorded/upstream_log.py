@@ -7,8 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from demo.mcp_servers import Seen as ServerSeen
-from demo.oauth_provider.tenant import Seen as ProviderSeen
+from demo.mcp_servers import McpRequest as ServerSeen
+from demo.oauth_provider.tenant import RecordedRequest as ProviderSeen
 from tests.recorded.environment import Environment
 
 Json = dict[str, Any]
@@ -27,9 +27,9 @@ class UpstreamLog:
         entries = [
             (_to_server(name, seen), seen.method in ("DELETE", "tools/list"))
             for name, fake in self._environment.fakes.items()
-            for seen in self._new(name, fake.seen)
+            for seen in self._new(name, fake.requests)
         ]
-        new = self._new("provider", self._environment.provider.seen)
+        new = self._new("provider", self._environment.provider.recorded_requests)
         entries += [(_to_provider(seen), seen.endpoint == "revoke") for seen in new]
         self.background += [entry for entry, is_background in entries if is_background]
         return sorted(
@@ -48,7 +48,7 @@ class UpstreamLog:
 
 def _to_server(name: str, seen: ServerSeen) -> Json:
     body = seen.message | ({"id": "<number>"} if "id" in seen.message else {})
-    return {"to": name, "request": f"{seen.verb} {seen.path}", "headers": _headers(seen.headers), "body": body}
+    return {"to": name, "request": f"{seen.http_method} {seen.path}", "headers": _headers(seen.headers), "body": body}
 
 
 def _to_provider(seen: ProviderSeen) -> Json:

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from demo.mcp_servers import (
-    NEVER,
-    Fake,
+    NO_RESPONSE,
+    FakeMcpServer,
     LegacyServer,
+    McpRequest,
+    McpResponse,
     ModernServer,
     PlainServer,
-    Reply,
-    Seen,
     SessionServer,
     error,
     event,
@@ -23,7 +23,7 @@ from demo.mcp_servers import (
 SECRET = "canary-f00d-for-the-upstream"
 """In the `config` of servers. No response may contain it."""
 Json = dict[str, Any]
-Answer = Callable[[Seen], Reply]
+Answer = Callable[[McpRequest], McpResponse]
 
 
 def _tool(name: str, description: str = "", **more: Any) -> Json:
@@ -40,7 +40,7 @@ def _text(text: str, **more: Any) -> Answer:
 
 def _status(status: int, **headers: str) -> Answer:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return lambda _: Reply(status, b"<h1>canary of an upstream</h1>", "text/html", named)
+    return lambda _: McpResponse(status, b"<h1>canary of an upstream</h1>", "text/html", named)
 
 
 FORECAST = {
@@ -87,8 +87,8 @@ CALLS: dict[str, Answer] = {
     "maintained": _status(503, Retry_After="120"),
     "forbidden": _status(403),
     "moved": _status(302, Location="http://127.0.0.1/elsewhere"),
-    "garbled": lambda _: Reply(body=b'{"jsonrpc": "2.0", '),
-    "silent": lambda _: NEVER,
+    "garbled": lambda _: McpResponse(body=b'{"jsonrpc": "2.0", '),
+    "silent": lambda _: NO_RESPONSE,
     "streamed": lambda seen: stream(
         event({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "working"}}),
         event({"jsonrpc": "2.0", "id": seen.message["id"], "result": {"content": [{"type": "text", "text": "Done."}]}}),
@@ -113,12 +113,12 @@ ODD_TOOLS: list[Any] = [
 ]
 
 
-def _called(seen: Seen) -> Reply:
+def _called(seen: McpRequest) -> McpResponse:
     answer = CALLS.get(str(seen.message["params"]["name"]))
     return answer(seen) if answer else error(seen, -32602, "Unknown tool")
 
 
-def upstreams() -> dict[str, Fake]:
+def upstreams() -> dict[str, FakeMcpServer]:
     """By name; the URL of each is the variable `<name>_url`."""
     weather = PlainServer([FORECAST, *(_tool(name) for name in CALLS if name != "forecast")], tools_call=_called)
     return {
@@ -133,12 +133,12 @@ def upstreams() -> dict[str, Fake]:
         "broken": _refusing(500),
         "lost": _refusing(404),
         "page": _refusing(200),
-        "silent": PlainServer(**dict.fromkeys(("initialize", "tools_list", "server_discover"), lambda _: NEVER)),
+        "silent": PlainServer(**dict.fromkeys(("initialize", "tools_list", "server_discover"), lambda _: NO_RESPONSE)),
         "flaky": _refusing(502),
     }
 
 
-def _refusing(status: int, **headers: str) -> Fake:
+def _refusing(status: int, **headers: str) -> FakeMcpServer:
     return _Refusing(_status(status, **headers))
 
 
@@ -149,5 +149,5 @@ class _Refusing(PlainServer):
         super().__init__()
         self._answer_always = answer
 
-    def reply(self, seen: Seen) -> Reply:
+    def respond(self, seen: McpRequest) -> McpResponse:
         return self._answer_always(seen)

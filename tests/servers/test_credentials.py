@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness import WEATHER, Workspace, complaints
+from tests.harness import WEATHER, Workspace, error_paths
 
 HEADERS = {"X-Api-Key": "canary-key", "X-Tenant": "canary-tenant"}
 BOTH = {"headerValue": "Bearer canary", "headers": HEADERS}
@@ -128,7 +128,7 @@ def test_incomplete_basic_credentials_are_refused(workspace: Workspace) -> None:
 
     refused = workspace.admin.put(f"{workspace.servers}/{made['id']}", json={"config": {"username": "eve"}})
 
-    assert complaints(refused) == ["config.password"]
+    assert error_paths(refused) == ["config.password"]
     assert workspace.stored_credentials(made["id"]) == {"username": "ada", "password": "canary-password"}
 
 
@@ -155,9 +155,9 @@ def test_at_most_twenty_headers_are_accepted(workspace: Workspace) -> None:
     assert json.loads(workspace.stored_credentials(made["id"])["headers"]) == headers
 
     config = {"headers": headers | {"X-Key-20": "canary"}}
-    assert complaints(workspace.admin.post(workspace.servers, json=WEATHER | {"config": config})) == ["config.headers"]
+    assert error_paths(workspace.admin.post(workspace.servers, json=WEATHER | {"config": config})) == ["config.headers"]
     path = f"{workspace.servers}/{made['id']}"
-    assert complaints(workspace.admin.put(path, json={"config": config})) == ["config.headers"]
+    assert error_paths(workspace.admin.put(path, json={"config": config})) == ["config.headers"]
 
 
 @pytest.mark.requirement("EGR-12")
@@ -175,7 +175,7 @@ def test_some_headers_cannot_be_set(workspace: Workspace, name: str) -> None:
 
     refused = workspace.admin.post(workspace.servers, json=WEATHER | {"config": config})
 
-    assert {path.split(".")[1] for path in complaints(refused)} == {"headers"}
+    assert {path.split(".")[1] for path in error_paths(refused)} == {"headers"}
     assert "canary" not in refused.text
     made = workspace.make_server()
     assert workspace.admin.put(f"{workspace.servers}/{made['id']}", json={"config": config}).status_code == 422
@@ -188,20 +188,20 @@ def test_a_header_value_cannot_inject_a_header(workspace: Workspace, value: str)
 
     refused = workspace.admin.post(workspace.servers, json=WEATHER | {"config": config})
 
-    assert {path.split(".")[1] for path in complaints(refused)} == {"headers"}
+    assert {path.split(".")[1] for path in error_paths(refused)} == {"headers"}
 
 
 def test_a_header_repeated_in_another_case_is_refused(workspace: Workspace) -> None:
     config = {"headers": {"X-Key": "canary", "x-key": "canary"}}
 
-    assert complaints(workspace.admin.post(workspace.servers, json=WEATHER | {"config": config})) == ["config.headers"]
+    assert error_paths(workspace.admin.post(workspace.servers, json=WEATHER | {"config": config})) == ["config.headers"]
 
 
 @pytest.mark.parametrize("config", [{"username": "a:b", "password": "p"}, {"username": "a\nb", "password": "p"}])
 def test_a_user_name_that_basic_cannot_encode_is_refused(workspace: Workspace, config: dict[str, str]) -> None:
     sent = WEATHER | {"authType": "basic", "config": config}
 
-    assert complaints(workspace.admin.post(workspace.servers, json=sent)) == ["config.username"]
+    assert error_paths(workspace.admin.post(workspace.servers, json=sent)) == ["config.username"]
 
 
 def test_a_basic_password_may_have_any_script_and_colons(workspace: Workspace) -> None:

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness import Workspace, complaints
+from tests.harness import Workspace, error_paths
 
 
 def actions(workspace: Workspace) -> list[tuple[str, str]]:
@@ -152,7 +152,7 @@ def test_detach_must_be_true_or_false(workspace: Workspace, text: str) -> None:
     made = workspace.make_server()
     path = f"{workspace.servers}/{made['id']}"
 
-    assert complaints(workspace.admin.delete(path, params={"detach": text})) == ["detach"]
+    assert error_paths(workspace.admin.delete(path, params={"detach": text})) == ["detach"]
     assert workspace.admin.get(path).status_code == 200
 
 

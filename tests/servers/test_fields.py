@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness import WEATHER, Workspace, complaints
+from tests.harness import WEATHER, Workspace, error_paths
 
 GOOD: list[tuple[str, Any]] = [
     ("name", "W"),
@@ -79,23 +79,23 @@ def test_a_field_is_stored_unchanged(workspace: Workspace, field: str, value: ob
 @pytest.mark.parametrize(("field", "value"), BAD)
 def test_an_invalid_field_is_refused_by_its_path(workspace: Workspace, field: str, value: object) -> None:
     refused = workspace.admin.post(workspace.servers, json=WEATHER | {field: value})
-    assert complaints(refused) == [field]
+    assert error_paths(refused) == [field]
     assert workspace.admin.get(workspace.servers).json() == []
 
     made = workspace.make_server()
     path = f"{workspace.servers}/{made['id']}"
-    assert complaints(workspace.admin.put(path, json={field: value})) == [field]
+    assert error_paths(workspace.admin.put(path, json={field: value})) == [field]
     assert workspace.admin.get(path).json() == made
 
 
 @pytest.mark.parametrize(("field", "value"), BAD_CONFIG)
 def test_an_invalid_credential_is_refused_by_its_path(workspace: Workspace, field: str, value: object) -> None:
     refused = workspace.admin.post(workspace.servers, json=WEATHER | {"config": {"headerValue": "v", field: value}})
-    assert complaints(refused) == [f"config.{field}"]
+    assert error_paths(refused) == [f"config.{field}"]
 
     made = workspace.make_server()
     path = f"{workspace.servers}/{made['id']}"
-    assert complaints(workspace.admin.put(path, json={"config": {"headerValue": "v", field: value}})) == [
+    assert error_paths(workspace.admin.put(path, json={"config": {"headerValue": "v", field: value}})) == [
         f"config.{field}"
     ]
     assert workspace.stored_credentials(made["id"]) == {"headerValue": "Bearer canary-weather"}
@@ -105,13 +105,13 @@ def test_an_invalid_credential_is_refused_by_its_path(workspace: Workspace, fiel
 def test_a_missing_required_field_is_named(workspace: Workspace, field: str) -> None:
     draft = {name: value for name, value in WEATHER.items() if name != field}
 
-    assert complaints(workspace.admin.post(workspace.servers, json=draft)) == [field]
+    assert error_paths(workspace.admin.post(workspace.servers, json=draft)) == [field]
 
 
 def test_an_external_server_needs_a_url(workspace: Workspace) -> None:
     refused = workspace.admin.post(workspace.servers, json={"name": "W", "authType": "none"})
 
-    assert complaints(refused) == ["url"]
+    assert error_paths(refused) == ["url"]
 
 
 def test_an_omitted_field_has_a_default(workspace: Workspace) -> None:
@@ -133,7 +133,7 @@ def test_an_omitted_field_has_a_default(workspace: Workspace) -> None:
 def test_all_invalid_fields_are_named_together(workspace: Workspace) -> None:
     wrong = {"name": "", "authType": "x", "timeoutSeconds": 0, "config": {"token": "t"}, "extra": 1}
 
-    assert sorted(complaints(workspace.admin.post(workspace.servers, json=wrong))) == [
+    assert sorted(error_paths(workspace.admin.post(workspace.servers, json=wrong))) == [
         "authType",
         "config.token",
         "extra",
@@ -150,7 +150,7 @@ def test_a_body_that_is_no_object_is_refused(workspace: Workspace, body: object)
         sent = workspace.admin.request(
             method, path, content=json.dumps(body), headers={"Content-Type": "application/json"}
         )
-        assert complaints(sent) == [""]
+        assert error_paths(sent) == [""]
 
 
 @pytest.mark.requirement("ENC-17")
@@ -178,5 +178,5 @@ def test_an_error_does_not_repeat_a_credential(workspace: Workspace, config: dic
 def test_long_names_do_not_lengthen_errors(workspace: Workspace) -> None:
     refused = workspace.admin.post(workspace.servers, json=WEATHER | {f"{each}" + "x" * 5000: 1 for each in range(50)})
 
-    assert complaints(refused) == ["…"] * 20
+    assert error_paths(refused) == ["…"] * 20
     assert len(refused.content) < 2000

@@ -26,7 +26,7 @@ def clock() -> StillClock:
 
 
 @pytest.fixture
-def on_kms(outage: ExitStack, clock: StillClock, tmp_path: Path) -> Iterator[Plugboard]:
+def plugboard_on_kms(outage: ExitStack, clock: StillClock, tmp_path: Path) -> Iterator[Plugboard]:
     with aws_access(), pytest.MonkeyPatch.context() as environment:
         endpoint = outage.enter_context(moto_process())
         environment.setenv("AWS_ENDPOINT_URL_KMS", endpoint)
@@ -37,9 +37,9 @@ def on_kms(outage: ExitStack, clock: StillClock, tmp_path: Path) -> Iterator[Plu
 
 @pytest.mark.requirement("ENC-12")
 def test_during_a_kms_outage_cached_keys_serve_until_they_expire(
-    on_kms: Plugboard, outage: ExitStack, clock: StillClock, tmp_path: Path
+    plugboard_on_kms: Plugboard, outage: ExitStack, clock: StillClock, tmp_path: Path
 ) -> None:
-    workspace = on_kms.make_workspace()
+    workspace = plugboard_on_kms.make_workspace()
     workspace.make_server()
     outage.close()
 

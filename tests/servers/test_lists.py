@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness import Workspace, complaints
+from tests.harness import Workspace, error_paths
 
 
 def make(workspace: Workspace, many: int) -> list[dict[str, Any]]:
@@ -132,7 +132,7 @@ def test_a_forged_cursor_is_refused(workspace: Workspace) -> None:
 
 @pytest.mark.parametrize("limit", ["0", "-1", "101", "1000000000000", "", "ten", "1.0", "1e1", "+5", " 5", "٣", "0x5"])
 def test_a_page_has_one_to_a_hundred_servers(workspace: Workspace, limit: str) -> None:
-    assert complaints(workspace.admin.get(workspace.servers, params={"limit": limit})) == ["limit"]
+    assert error_paths(workspace.admin.get(workspace.servers, params={"limit": limit})) == ["limit"]
 
 
 def test_only_servers_of_the_workspace_are_listed(workspace: Workspace) -> None:

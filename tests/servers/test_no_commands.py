@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness import WEATHER, Workspace, complaints
+from tests.harness import WEATHER, Workspace, error_paths
 
 pytestmark = pytest.mark.requirement("EGR-14")
 
@@ -37,9 +37,9 @@ def test_a_field_that_would_start_a_program_is_refused(workspace: Workspace, fie
     ]
 
     for method, path, body in takes:
-        assert complaints(workspace.admin.request(method, path, json=body | extra)) == [field], path
+        assert error_paths(workspace.admin.request(method, path, json=body | extra)) == [field], path
     refused = workspace.plugboard.operator.post("/api/workspaces", json={"name": "Acme"} | extra)
-    assert complaints(refused) == [field]
+    assert error_paths(refused) == [field]
     assert workspace.admin.get(workspace.servers).json() == [server]
     assert workspace.admin.get(workspace.agents).json() == [agent]
 
@@ -50,7 +50,7 @@ def test_a_credential_that_would_start_a_program_is_refused(workspace: Workspace
     made = workspace.make_server()
 
     for method, path in (("POST", workspace.servers), ("PUT", f"{workspace.servers}/{made['id']}")):
-        assert complaints(workspace.admin.request(method, path, json=WEATHER | {"config": config})) == [
+        assert error_paths(workspace.admin.request(method, path, json=WEATHER | {"config": config})) == [
             f"config.{field}"
         ]
 
@@ -59,9 +59,9 @@ def test_a_credential_that_would_start_a_program_is_refused(workspace: Workspace
 def test_no_service_type_starts_a_program(workspace: Workspace, service_type: str) -> None:
     refused = workspace.admin.post(workspace.servers, json=WEATHER | {"serviceType": service_type})
 
-    assert complaints(refused) == ["serviceType"]
+    assert error_paths(refused) == ["serviceType"]
 
 
 @pytest.mark.parametrize("url", ["stdio:///bin/sh", "file:///etc/passwd", "npx:some-server", "unix:///tmp/socket"])
 def test_no_url_starts_a_program(workspace: Workspace, url: str) -> None:
-    assert complaints(workspace.admin.post(workspace.servers, json=WEATHER | {"url": url})) == ["url"]
+    assert error_paths(workspace.admin.post(workspace.servers, json=WEATHER | {"url": url})) == ["url"]

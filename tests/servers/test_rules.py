@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness import Workspace, complaints
+from tests.harness import Workspace, error_paths
 
 AUTH_TYPES = ("none", "header", "basic", "oauth")
 WITH_OAUTH = ("hubspot", "linear", "notion", "slack")
@@ -50,9 +50,9 @@ def test_only_valid_combinations_are_stored(workspace: Workspace, service: str, 
         answer = workspace.admin.post(workspace.servers, json=draft(service, auth_type, config))
 
         if (service, auth_type) not in TAKEN:
-            assert complaints(answer) == ["authType"], config
+            assert error_paths(answer) == ["authType"], config
         elif config not in TAKEN[service, auth_type]:
-            assert {path.partition(".")[0] for path in complaints(answer)} == {"config"}, config
+            assert {path.partition(".")[0] for path in error_paths(answer)} == {"config"}, config
         else:
             assert answer.status_code == 201, answer.text
             given = values if config not in NOTHING else {}
@@ -68,9 +68,9 @@ def test_a_change_follows_the_same_rules(workspace: Workspace, service: str, aut
         answer = workspace.admin.put(f"{workspace.servers}/{made['id']}", json=wanted)
 
         if (service, auth_type) not in TAKEN:
-            assert complaints(answer) == ["authType"], config
+            assert error_paths(answer) == ["authType"], config
         elif config not in TAKEN[service, auth_type] | NOTHING:  # credentials may come later, wrong ones may not
-            assert {path.partition(".")[0] for path in complaints(answer)} == {"config"}, config
+            assert {path.partition(".")[0] for path in error_paths(answer)} == {"config"}, config
         else:
             assert answer.status_code == 200, answer.text
             given = values if config not in NOTHING else {}
@@ -97,7 +97,7 @@ def test_a_change_follows_the_same_rules(workspace: Workspace, service: str, aut
 def test_the_error_names_the_missing_credential(
     workspace: Workspace, service: str, auth_type: str, config: str, wrong: list[str]
 ) -> None:
-    assert complaints(workspace.admin.post(workspace.servers, json=draft(service, auth_type, config))) == wrong
+    assert error_paths(workspace.admin.post(workspace.servers, json=draft(service, auth_type, config))) == wrong
 
 
 def test_the_error_names_the_requirements_of_the_service(workspace: Workspace) -> None:
@@ -143,10 +143,10 @@ def test_posthog_has_one_of_two_urls(workspace: Workspace, url: str) -> None:
 )
 def test_posthog_accepts_no_other_url(workspace: Workspace, url: str | None) -> None:
     sent = {"name": "P", "serviceType": "posthog", "authType": "header", "config": {"apiKey": "k"}, "url": url}
-    assert complaints(workspace.admin.post(workspace.servers, json=sent)) == ["url"]
+    assert error_paths(workspace.admin.post(workspace.servers, json=sent)) == ["url"]
 
     made = workspace.make_server(serviceType="posthog", url=POSTHOG[0], config={"apiKey": "k"})
-    assert complaints(workspace.admin.put(f"{workspace.servers}/{made['id']}", json={"url": url})) == ["url"]
+    assert error_paths(workspace.admin.put(f"{workspace.servers}/{made['id']}", json={"url": url})) == ["url"]
 
 
 @pytest.mark.parametrize("service", WITH_OAUTH)
@@ -156,10 +156,10 @@ def test_a_service_has_its_own_url(workspace: Workspace, service: str) -> None:
 
     assert made["url"] is None
     assert made["oauthConnected"] is False
-    assert complaints(workspace.admin.put(path, json={"url": "https://example.com"})) == ["url"]
+    assert error_paths(workspace.admin.put(path, json={"url": "https://example.com"})) == ["url"]
     assert workspace.admin.put(path, json={"url": None}).status_code == 200
     sent = {"name": "S", "serviceType": service, "authType": "oauth", "url": f"https://{service}.com"}
-    assert complaints(workspace.admin.post(workspace.servers, json=sent)) == ["url"]
+    assert error_paths(workspace.admin.post(workspace.servers, json=sent)) == ["url"]
 
 
 def test_any_remote_server_can_have_oauth(workspace: Workspace) -> None:
@@ -174,11 +174,11 @@ def test_any_remote_server_can_have_oauth(workspace: Workspace) -> None:
 def test_a_service_has_no_exposure(workspace: Workspace, service: str, exposure: str) -> None:
     auth_type, config = ("header", "apiKey") if service == "posthog" else ("oauth", "nothing")
     sent = draft(service, auth_type, config)
-    assert complaints(workspace.admin.post(workspace.servers, json=sent | {"exposure": exposure})) == ["exposure"]
+    assert error_paths(workspace.admin.post(workspace.servers, json=sent | {"exposure": exposure})) == ["exposure"]
 
     made = workspace.admin.post(workspace.servers, json=sent | {"exposure": "both"}).json()
     path = f"{workspace.servers}/{made['id']}"
-    assert complaints(workspace.admin.put(path, json={"exposure": exposure})) == ["exposure"]
+    assert error_paths(workspace.admin.put(path, json={"exposure": exposure})) == ["exposure"]
     assert workspace.admin.get(path).json() == made
 
 
@@ -187,5 +187,5 @@ def test_a_server_with_an_exposure_cannot_silently_become_a_service(workspace: W
     path = f"{workspace.servers}/{made['id']}"
     becomes = {"serviceType": "linear", "authType": "oauth"}
 
-    assert complaints(workspace.admin.put(path, json=becomes)) == ["exposure"]
+    assert error_paths(workspace.admin.put(path, json=becomes)) == ["exposure"]
     assert workspace.admin.put(path, json=becomes | {"exposure": "both"}).json()["url"] is None

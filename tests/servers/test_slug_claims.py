@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from api.kit.ids import id_pattern
-from tests.harness import WEATHER, Workspace, complaints, many_callers
+from tests.harness import WEATHER, Workspace, error_paths, many_callers
 
 
 def test_slugs_of_servers_with_one_name_are_numbered(any_workspace: Workspace) -> None:
@@ -104,7 +104,7 @@ def test_an_id_cannot_be_a_slug(workspace: Workspace) -> None:
 
     refused = workspace.admin.post(workspace.servers, json=WEATHER | {"slug": made["id"][:24]})
 
-    assert complaints(refused) == ["slug"]
+    assert error_paths(refused) == ["slug"]
 
 
 async def test_twenty_concurrent_servers_with_one_name_get_twenty_slugs(any_workspace: Workspace) -> None:

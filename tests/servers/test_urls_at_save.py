@@ -3,7 +3,7 @@
 import pytest
 
 from tests.corpus.urls import GOOD, HOSTILE, Hostile
-from tests.harness import WEATHER, Plugboard, Workspace, complaints
+from tests.harness import WEATHER, Plugboard, Workspace, error_paths
 
 pytestmark = pytest.mark.requirement("EGR-02")
 
@@ -30,7 +30,7 @@ def test_a_hostile_url_is_refused_on_create_and_on_update(in_one_workspace: Work
         changed = workspace.admin.put(path, json={"url": hostile.url})
 
         for refused in (created, changed):
-            assert complaints(refused) == ["url"], hostile.url
+            assert error_paths(refused) == ["url"], hostile.url
             message = refused.json()["errors"][0]["message"]
             assert hostile.because in message or "String should have at" in message, hostile.url
     assert workspace.admin.get(path).json() == made
@@ -50,7 +50,7 @@ def test_a_valid_url_is_accepted_on_create_and_on_update(in_one_workspace: Works
 def test_a_refused_url_is_not_repeated(workspace: Workspace) -> None:
     refused = workspace.admin.post(workspace.servers, json=WEATHER | {"url": "https://ada:canary@example.com/canary"})
 
-    assert complaints(refused) == ["url"]
+    assert error_paths(refused) == ["url"]
     assert "canary" not in refused.text
 
 
@@ -60,4 +60,4 @@ def test_a_url_is_checked_when_another_field_changes(workspace: Workspace) -> No
 
     becomes = {"serviceType": "external", "url": "https://169.254.169.254/mcp"}
 
-    assert complaints(workspace.admin.put(path, json=becomes)) == ["url"]
+    assert error_paths(workspace.admin.put(path, json=becomes)) == ["url"]

@@ -70,7 +70,7 @@ class Content:
         provider = self.network.provider
         provider.tenant("acme").add_client("machine", secret="canary-machine", grants=("client_credentials",))
         provider.tenant("acme").add_client("given", secret="canary-given")
-        provider.tenant("secretive").behave(auth_methods=("client_secret_basic",))
+        provider.tenant("secretive").configure(auth_methods=("client_secret_basic",))
         for name, fields in SERVERS.items():
             self._server(workspace, name, url=f"{WEATHER}/{name}/mcp", **fields)
         for name, fields in CONNECTABLE.items():
@@ -92,9 +92,9 @@ class Content:
         self._call(workspace, "mcp_none_echo", {"text": "Hello"})
         self._call(workspace, "mcp_header_nothing", {})
         self._call(workspace, "mcp_machine_whoami", {})
-        self.network.provider.tenant("acme").expire()
+        self.network.provider.tenant("acme").expire_tokens()
         self._call(workspace, "mcp_acme_whoami", {})
-        self.network.provider.tenant("slack").forget_grants()
+        self.network.provider.tenant("slack").revoke_grants()
         self._call(workspace, "slack_list_channels_slack", {})
         self._end_linear(workspace)
         consent = self._begin_consent(workspace, "unconnected")
@@ -191,11 +191,11 @@ class Content:
     def _end_linear(self, workspace: Workspace) -> None:
         """Its revocation fails, and is still to be done."""
         linear = self.network.provider.tenant("linear")
-        linear.fault("revoke", Fault("down"), None)
+        linear.inject_fault("revoke", Fault("down"), None)
         self.clock.advance(1)
         path = f"{workspace.servers}/{self.ids['linear']}/oauth/disconnect"
         assert workspace.admin.post(path).status_code == 200
-        until(lambda: linear.requests["revoke"] > 0)
+        until(lambda: linear.request_counts["revoke"] > 0)
 
     def _views(self, plugboard: Plugboard) -> list[Json]:
         """All that can be read, as it has to be read in later versions."""

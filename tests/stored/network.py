@@ -14,9 +14,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from demo.mcp_servers import PlainServer
-from demo.oauth_provider.http import Cuttable, app_of
+from demo.oauth_provider.http import AbortableHttpProtocol, asgi_app
 from demo.oauth_provider.model import Client, Family, Token
-from demo.oauth_provider.server import Server
+from demo.oauth_provider.server import OAuthProvider
 from demo.oauth_provider.tenant import Tenant
 from demo.serving import listening
 from tests.harness import caller
@@ -29,7 +29,7 @@ Json = dict[str, Any]
 @dataclass
 class Network:
     weather: PlainServer
-    provider: Server
+    provider: OAuthProvider
     address: str
 
     def lookup(self, name: str) -> Sequence[str]:
@@ -50,12 +50,12 @@ class Network:
 
 @contextmanager
 def open_network() -> Iterator[Network]:
-    weather, provider, address = PlainServer(), Server(), _own_address()
+    weather, provider, address = PlainServer(), OAuthProvider(), _own_address()
     with (
         listening(weather, address=(address, urlsplit(WEATHER).port or 0)),
-        listening(app_of(provider), Cuttable, address=(address, urlsplit(PROVIDER).port or 0)),
+        listening(asgi_app(provider), AbortableHttpProtocol, address=(address, urlsplit(PROVIDER).port or 0)),
     ):
-        provider.begin(PROVIDER)
+        provider.start(PROVIDER)
         try:
             yield Network(weather, provider, address)
         finally:

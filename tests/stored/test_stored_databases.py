@@ -155,9 +155,9 @@ def test_tools_are_called_with_the_stored_credentials(stored: Opened) -> None:
 
     for name, credential in expected.items():
         assert stored.text(f"mcp_{name}_echo", text=name) == f'{{"text": "{name}"}}'
-        sent = stored.network.weather.seen[-1]
+        sent = stored.network.weather.requests[-1]
         assert (sent.path, sent.headers.get("authorization")) == (f"/{name}/mcp", credential)
-    header = next(seen for seen in stored.network.weather.seen if seen.path == "/header/mcp")
+    header = next(seen for seen in stored.network.weather.requests if seen.path == "/header/mcp")
     assert header.headers["x-tenant"] == "canary-tenant"
 
 
@@ -174,9 +174,9 @@ def test_a_grant_is_used_and_its_tokens_are_renewed(stored: Opened, name: str) -
     tenant = stored.network.provider.tenant("secretive" if name == "secretive" else "acme")
 
     assert '"person": "Ada"' in stored.text(f"mcp_{name}_whoami")
-    assert tenant.requests["token"] == 0
+    assert tenant.request_counts["token"] == 0
 
-    tenant.expire()
+    tenant.expire_tokens()
 
     assert '"person": "Ada"' in stored.text(f"mcp_{name}_whoami")
     assert (tenant.counts["refreshes"], tenant.counts["reuses"], tenant.counts["registrations"]) == (1, 0, 0)
@@ -186,7 +186,7 @@ def test_a_client_credentials_server_gets_a_new_token(stored: Opened) -> None:
     tenant = stored.network.provider.tenant("acme")
     assert '"client": "machine"' in stored.text("mcp_machine_whoami")
 
-    tenant.expire()
+    tenant.expire_tokens()
 
     assert '"client": "machine"' in stored.text("mcp_machine_whoami")
     assert tenant.counts["client_credentials"] == 1
@@ -226,7 +226,7 @@ def test_a_pending_consent_can_be_completed(stored: Opened) -> None:
 @pytest.mark.parametrize("version", database.versions())
 def test_a_failed_revocation_is_retried(version: str, tmp_path: Path) -> None:
     with opened(version, tmp_path, later=HOUR) as stored:
-        until(lambda: stored.network.provider.tenant("linear").live("refresh") == [])
+        until(lambda: stored.network.provider.tenant("linear").live_tokens("refresh") == [])
 
 
 def test_a_repeated_request_gets_the_stored_response(stored: Opened) -> None:
@@ -235,7 +235,7 @@ def test_a_repeated_request_gets_the_stored_response(stored: Opened) -> None:
         response = stored.workspace.admin.post(request["path"], json=request["body"], headers=headers)
 
         assert (response.status_code, response.json()) == (request["status"], request["response"])
-    assert stored.network.weather.seen == []
+    assert stored.network.weather.requests == []
 
 
 def test_stored_records_can_be_changed_and_changes_are_audited(stored: Opened) -> None:
@@ -259,4 +259,4 @@ def test_the_workspace_is_deleted_with_all_that_was_stored(stored: Opened) -> No
     stored.workspace.admin.delete(stored.workspace.path).raise_for_status()
 
     assert stored.workspace.admin.get(stored.workspace.path).status_code == 401
-    until(lambda: stored.network.provider.tenant("notion").live("refresh") == [])
+    until(lambda: stored.network.provider.tenant("notion").live_tokens("refresh") == [])

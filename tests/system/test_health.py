@@ -14,7 +14,7 @@ from api.kit.storage.dynamodb.store import dynamo_client
 from api.main.settings import Settings
 from tests.conftest import ROOT_KEY
 from tests.fakes.dynamodb import new_table
-from tests.fakes.tcp_proxy import Wire, wire_to
+from tests.fakes.tcp_proxy import SilencingProxy, proxy_to
 from tests.harness import Plugboard, served
 
 
@@ -26,13 +26,13 @@ def test_a_running_process_is_alive_and_ready(any_plugboard: Plugboard) -> None:
 
 
 @contextmanager
-def on_a_wire(endpoint: str) -> Iterator[tuple[Wire, Plugboard]]:
+def plugboard_behind_proxy(endpoint: str) -> Iterator[tuple[SilencingProxy, Plugboard]]:
     table = new_table(endpoint)
-    with wire_to(endpoint) as (wire, url), served(_settings(url, table)) as plugboard:
+    with proxy_to(endpoint) as (wire, url), served(_settings(url, table)) as plugboard:
         try:
             yield wire, plugboard
         finally:
-            wire.heal()
+            wire.restore()
 
 
 def _settings(endpoint: str, table: str) -> Settings:
@@ -45,12 +45,12 @@ def timed(caller: httpx2.Client, path: str) -> tuple[httpx2.Response, float]:
 
 
 @pytest.mark.requirement("REL-24")
-def test_with_a_silent_store_the_process_is_alive_and_not_ready_within_a_second(moto_beside: str) -> None:
-    with on_a_wire(moto_beside) as (wire, plugboard):
+def test_with_a_silent_store_the_process_is_alive_and_not_ready_within_a_second(moto_server: str) -> None:
+    with plugboard_behind_proxy(moto_server) as (wire, plugboard):
         anyone = plugboard.caller()
         assert anyone.get("/readyz").status_code == 200
 
-        wire.fall_silent()
+        wire.silence()
 
         answer, seconds = timed(anyone, "/readyz")
         assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
@@ -60,16 +60,16 @@ def test_with_a_silent_store_the_process_is_alive_and_not_ready_within_a_second(
         assert alive.status_code == 200
         assert seconds < 0.9
 
-        wire.heal()
+        wire.restore()
         assert any(anyone.get("/readyz").status_code == 200 for _ in range(20))
 
 
 @pytest.mark.requirement("REL-23")
-def test_a_request_during_a_store_outage_gets_a_retryable_503(moto_beside: str) -> None:
-    settings = _settings(moto_beside, new_table(moto_beside))
+def test_a_request_during_a_store_outage_gets_a_retryable_503(moto_server: str) -> None:
+    settings = _settings(moto_server, new_table(moto_server))
     with served(settings) as plugboard:
         workspace = plugboard.make_workspace()
-        dynamo = dynamo_client(moto_beside)
+        dynamo = dynamo_client(moto_server)
         dynamo.update_table(TableName=settings.table, DeletionProtectionEnabled=False)
         dynamo.delete_table(TableName=settings.table)
         dynamo.close()

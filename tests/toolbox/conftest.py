@@ -5,31 +5,31 @@ import pytest
 from api.kit.egress.policy import EgressPolicy
 from api.main.settings import Settings
 from tests.fakes.still_clock import StillClock
-from tests.fakes.upstream_host import Street
+from tests.fakes.upstream_host import UpstreamHost
 from tests.harness import Plugboard, listening, served
-from tests.toolbox.toolbox_client import Office
+from tests.toolbox.toolbox_client import ToolboxClient
 
 AT_HOME = EgressPolicy.parse("127.0.0.1/32")
 
 
 @pytest.fixture(scope="session")
-def street() -> Iterator[Street]:
-    made = Street()
+def street() -> Iterator[UpstreamHost]:
+    made = UpstreamHost()
     with listening(made) as url:
         made.url = url
         yield made
 
 
 @pytest.fixture(scope="session")
-def connected(street: Street, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plugboard]:  # noqa: ARG001  last
+def connected(street: UpstreamHost, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plugboard]:  # noqa: ARG001  last
     """A Plugboard whose upstreams may be on 127.0.0.1; each test has a workspace of its own in it."""
     with served(Settings(data_dir=tmp_path_factory.mktemp("connected"), egress=AT_HOME)) as plugboard:
         yield plugboard
 
 
 @pytest.fixture
-def office(connected: Plugboard, street: Street) -> Office:
-    return Office(connected.make_workspace(), street)
+def office(connected: Plugboard, street: UpstreamHost) -> ToolboxClient:
+    return ToolboxClient(connected.make_workspace(), street)
 
 
 @pytest.fixture(scope="session")
@@ -39,7 +39,7 @@ def clock() -> StillClock:
 
 @pytest.fixture(scope="session")
 def timed(
-    street: Street,  # noqa: ARG001  to be stopped last
+    street: UpstreamHost,  # noqa: ARG001  to be stopped last
     tmp_path_factory: pytest.TempPathFactory,
     clock: StillClock,
 ) -> Iterator[Plugboard]:
@@ -49,5 +49,5 @@ def timed(
 
 
 @pytest.fixture
-def timed_office(timed: Plugboard, street: Street) -> Office:
-    return Office(timed.make_workspace(), street)
+def timed_office(timed: Plugboard, street: UpstreamHost) -> ToolboxClient:
+    return ToolboxClient(timed.make_workspace(), street)

@@ -10,17 +10,17 @@ import pytest
 
 from demo.mcp_servers import (
     ECHO,
-    Fake,
+    FakeMcpServer,
     LegacyServer,
+    McpResponse,
     ModernServer,
     PlainServer,
-    Reply,
     SessionServer,
     error,
     result,
 )
 from tests.fakes.stuck_server import StuckServer
-from tests.toolbox.toolbox_client import SECRET, Office, failure
+from tests.toolbox.toolbox_client import SECRET, ToolboxClient, failure
 
 CLOSED = {"state": "closed", "failures": 0, "retryAfter": 0}
 NOBODY_THERE = "http://127.0.0.1:9/mcp"
@@ -39,7 +39,7 @@ NOBODY_THERE = "http://127.0.0.1:9/mcp"
     ],
 )
 def test_a_server_that_works_is_ok(
-    office: Office, make: Callable[[], Fake], protocol: str, info: dict[str, str]
+    office: ToolboxClient, make: Callable[[], FakeMcpServer], protocol: str, info: dict[str, str]
 ) -> None:
     server = office.server(make())
 
@@ -53,10 +53,10 @@ def test_a_server_that_works_is_ok(
     }
 
 
-def refusing(status: int) -> Callable[[], Fake]:
+def refusing(status: int) -> Callable[[], FakeMcpServer]:
     """Says the same to everything."""
     names = ("server_discover", "initialize", "tools_list", "GET")
-    return lambda: PlainServer(**dict.fromkeys(names, lambda _: Reply(status)))  # type: ignore[arg-type]
+    return lambda: PlainServer(**dict.fromkeys(names, lambda _: McpResponse(status)))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -68,8 +68,8 @@ def refusing(status: int) -> Callable[[], Fake]:
         (refusing(503), "unreachable", "MCP server request failed: 503 Service Unavailable"),
         (refusing(404), "invalid", "MCP server request failed: 404 Not Found"),
         (refusing(301), "invalid", "MCP server request failed: 301 Moved Permanently"),
-        (lambda: PlainServer(tools_list=lambda _: Reply(401)), "unauthorized", "MCP server request failed: 401"),
-        (lambda: PlainServer(tools_list=lambda _: Reply(body=b"<html>")), "invalid", "The answer is not JSON."),
+        (lambda: PlainServer(tools_list=lambda _: McpResponse(401)), "unauthorized", "MCP server request failed: 401"),
+        (lambda: PlainServer(tools_list=lambda _: McpResponse(body=b"<html>")), "invalid", "The answer is not JSON."),
         (lambda: PlainServer(tools_list=lambda seen: result(seen, {})), "invalid", "The tools are not a list."),
         (lambda: PlainServer(tools_list=lambda seen: error(seen, -1, "No", data="why")), "invalid", "No - why"),
         (lambda: StuckServer("server/discover"), "unreachable", "no answer in time."),
@@ -77,7 +77,7 @@ def refusing(status: int) -> Callable[[], Fake]:
     ],
 )
 def test_a_broken_server_is_reported_with_the_reason(
-    office: Office, make: Callable[[], Fake], status: str, detail: str
+    office: ToolboxClient, make: Callable[[], FakeMcpServer], status: str, detail: str
 ) -> None:
     found = office.check(office.server(make(), timeoutSeconds=1))
 
@@ -86,7 +86,7 @@ def test_a_broken_server_is_reported_with_the_reason(
     assert found["breaker"] == CLOSED
 
 
-def test_an_unreachable_server_is_reported(office: Office) -> None:
+def test_an_unreachable_server_is_reported(office: ToolboxClient) -> None:
     found = office.check(office.server(PlainServer(), url=NOBODY_THERE))
 
     assert (found["status"], found["detail"]) == (
@@ -95,7 +95,7 @@ def test_an_unreachable_server_is_reported(office: Office) -> None:
     )
 
 
-def test_a_server_without_credentials_is_unauthorized_and_gets_no_request(office: Office) -> None:
+def test_a_server_without_credentials_is_unauthorized_and_gets_no_request(office: ToolboxClient) -> None:
     linear = office.workspace.make_server(name="Linear", authType="oauth", serviceType="linear", url=None, config={})
 
     found = [office.check(each) for each in (office.workspace.make_silent_server(), linear)]
@@ -105,11 +105,11 @@ def test_a_server_without_credentials_is_unauthorized_and_gets_no_request(office
     assert "connect it" in found[1]["detail"]
 
 
-def test_a_disabled_server_can_be_checked(office: Office) -> None:
+def test_a_disabled_server_can_be_checked(office: ToolboxClient) -> None:
     assert office.check(office.server(PlainServer(), enabled=False))["status"] == "ok"
 
 
-def test_omitted_tools_are_counted(office: Office) -> None:
+def test_omitted_tools_are_counted(office: ToolboxClient) -> None:
     found = office.check(office.server(PlainServer([ECHO, ECHO, {"name": ""}, {}])))
 
     assert (found["status"], found["toolCount"]) == ("ok", 1)
@@ -117,8 +117,8 @@ def test_omitted_tools_are_counted(office: Office) -> None:
 
 
 @pytest.mark.requirement("TRS-03")
-def test_a_check_reveals_no_secret(office: Office) -> None:
-    def told(seen: Any) -> Reply:
+def test_a_check_reveals_no_secret(office: ToolboxClient) -> None:
+    def told(seen: Any) -> McpResponse:
         said = seen.headers["authorization"]
         meta = {"io.modelcontextprotocol/serverInfo": {"name": said, "version": "1\x1b[31m\u202e"}}
         return result(seen, {"resultType": "complete", "supportedVersions": ["2026-07-28"], "_meta": meta})
@@ -133,19 +133,19 @@ def test_a_check_reveals_no_secret(office: Office) -> None:
     assert SECRET not in json.dumps([good, bad])
 
 
-def test_a_check_bypasses_the_cache(office: Office) -> None:
+def test_a_check_bypasses_the_cache(office: ToolboxClient) -> None:
     fake = PlainServer()
     server = office.server(fake)
 
     first = office.check(server)
-    fake.say["tools/list"] = lambda _: Reply(500)
+    fake.handlers["tools/list"] = lambda _: McpResponse(500)
     second = office.check(server)
 
     assert (first["status"], second["status"]) == ("ok", "unreachable")
-    assert len(fake.asked("server/discover")) == 2
+    assert len(fake.requests_for("server/discover")) == 2
 
 
-def test_the_session_of_a_check_is_closed(office: Office) -> None:
+def test_the_session_of_a_check_is_closed(office: ToolboxClient) -> None:
     fake = SessionServer()
     server = office.server(fake)
 
@@ -154,17 +154,17 @@ def test_the_session_of_a_check_is_closed(office: Office) -> None:
     agent = office.agent(server)
     office.call(agent, "mcp_weather_echo")
 
-    assert fake.made == 4
+    assert fake.sessions_created == 4
     assert len(fake.sessions) == 1
 
 
 @pytest.mark.requirement("REL-15")
-def test_a_check_does_not_count_for_the_breaker(office: Office) -> None:
+def test_a_check_does_not_count_for_the_breaker(office: ToolboxClient) -> None:
     fake = PlainServer()
     server = office.server(fake)
     agent = office.agent(server)
     office.list(agent)
-    fake.say["tools/list"] = lambda _: Reply(500)
+    fake.handlers["tools/list"] = lambda _: McpResponse(500)
 
     for _ in range(6):
         assert office.check(server)["breaker"] == CLOSED
@@ -174,8 +174,8 @@ def test_a_check_does_not_count_for_the_breaker(office: Office) -> None:
 
 
 @pytest.mark.requirement("REL-15")
-def test_a_check_shows_the_breaker_without_changing_it(office: Office) -> None:
-    fake = PlainServer(tools_call=lambda _: Reply(503))
+def test_a_check_shows_the_breaker_without_changing_it(office: ToolboxClient) -> None:
+    fake = PlainServer(tools_call=lambda _: McpResponse(503))
     server = office.server(fake)
     agent = office.agent(server)
     for _ in range(5):
@@ -187,11 +187,11 @@ def test_a_check_shows_the_breaker_without_changing_it(office: Office) -> None:
     assert (found["breaker"]["state"], found["breaker"]["failures"]) == ("open", 5)
     assert 1 <= found["breaker"]["retryAfter"] <= 12
     assert failure(office.call(agent, "mcp_weather_echo"))[0] == "upstream_unavailable"
-    assert len(fake.asked("tools/call")) == 5
+    assert len(fake.requests_for("tools/call")) == 5
 
 
-def test_a_server_of_another_workspace_is_not_checked(office: Office, street: Any) -> None:
-    fake, other = PlainServer(), Office(office.workspace.plugboard.make_workspace(), street)
+def test_a_server_of_another_workspace_is_not_checked(office: ToolboxClient, street: Any) -> None:
+    fake, other = PlainServer(), ToolboxClient(office.workspace.plugboard.make_workspace(), street)
     foreign = other.server(fake)
 
     for answer in (
@@ -199,4 +199,4 @@ def test_a_server_of_another_workspace_is_not_checked(office: Office, street: An
         office.admin.get(f"{office.workspace.servers}/{foreign['id']}/tools"),
     ):
         assert answer.status_code == 404
-    assert not fake.seen
+    assert not fake.requests

@@ -20,9 +20,9 @@ from api.main.container import build_container
 from api.main.settings import Settings
 from api.servers.repository import server_key
 from tests.corpus.urls import HOSTILE, LEADING_INSIDE
-from tests.fakes.connect_recorder import dialled_except
+from tests.fakes.connect_recorder import connections_except
 from tests.fakes.hostile_mcp import mcp
-from tests.fakes.raw_upstream import cutting_off, upstream_beside
+from tests.fakes.raw_upstream import closing_after, upstream_in_thread
 from tests.harness import Plugboard, Workspace, many_callers, served
 
 KINDS = sorted({hostile.kind for hostile in HOSTILE})
@@ -41,7 +41,7 @@ class Stored:
     by_kind: Mapping[str, Sequence[str]]
 
 
-def nobody_asks(name: str) -> Sequence[str]:
+def unexpected_lookup(name: str) -> Sequence[str]:
     raise AssertionError(name)
 
 
@@ -56,7 +56,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stored]:
             by_kind[hostile.kind].append(made["id"])
     urls = {server_id: each for kind in KINDS for server_id, each in zip(by_kind[kind], of_kind(kind), strict=True)}
     asyncio.run(rewritten(settings, workspace.id, urls))
-    with served(settings, lookup=nobody_asks) as after:
+    with served(settings, lookup=unexpected_lookup) as after:
         yield Stored(after, Workspace(after, workspace.id, workspace.key, after.caller(workspace.key)), by_kind)
 
 
@@ -76,7 +76,7 @@ async def rewritten(settings: Settings, workspace_id: str, urls: Mapping[str, st
         await parts.close()
 
 
-async def all_ways(workspace: Workspace, server_ids: Sequence[str]) -> list[str]:
+async def call_list_and_check(workspace: Workspace, server_ids: Sequence[str]) -> list[str]:
     """What is told by a check, a list and a call of each server."""
     async with many_callers(workspace.plugboard.url, workspace.key) as http:
         told = []
@@ -99,8 +99,8 @@ async def all_ways(workspace: Workspace, server_ids: Sequence[str]) -> list[str]
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_stored_hostile_url_gets_no_connection(stored: Stored, kind: str) -> None:
     ids = stored.by_kind[kind]
-    with dialled_except(port_of(stored.plugboard)) as dialled:
-        told = await all_ways(stored.workspace, ids)
+    with connections_except(port_of(stored.plugboard)) as dialled:
+        told = await call_list_and_check(stored.workspace, ids)
 
     assert told == [NOT_REACHED] * 3 * len(ids)
     assert dialled == []
@@ -114,15 +114,15 @@ def port_of(plugboard: Plugboard) -> int:
 @pytest.mark.requirement("EGR-16")
 @pytest.mark.parametrize("fields", [HEADER, NONE], ids=["with a credential", "without"])
 def test_a_host_that_is_no_longer_allowed_gets_no_connection(tmp_path: Path, fields: dict[str, Any]) -> None:
-    with upstream_beside(mcp({})) as there:
+    with upstream_in_thread(mcp({})) as there:
         with served(Settings(data_dir=tmp_path, egress=EgressPolicy.parse("127.0.0.1/32"))) as allowing:
             workspace = allowing.make_workspace()
             server = workspace.make_server(url=there.url("/mcp"), **fields)
             checked = workspace.admin.post(f"{workspace.servers}/{server['id']}/check").json()
             before = there.connections
-        with served(Settings(data_dir=tmp_path)) as strict, dialled_except(port_of(strict)) as dialled:
+        with served(Settings(data_dir=tmp_path)) as strict, connections_except(port_of(strict)) as dialled:
             again = Workspace(strict, workspace.id, workspace.key, strict.caller(workspace.key))
-            told = asyncio.run(all_ways(again, [server["id"]]))
+            told = asyncio.run(call_list_and_check(again, [server["id"]]))
 
     assert (checked["status"], before > 0) == ("ok", True)
     assert told == [NOT_REACHED] * 3
@@ -136,14 +136,14 @@ def test_a_host_that_is_no_longer_allowed_gets_no_connection(tmp_path: Path, fie
 def test_a_name_with_a_private_address_gets_no_connection(tmp_path: Path) -> None:
     answers = {str(urlsplit(case.url).hostname): case.answers for case in LEADING_INSIDE}
     with (
-        upstream_beside(cutting_off()) as canary,
+        upstream_in_thread(closing_after()) as canary,
         served(Settings(data_dir=tmp_path), lookup=answers.__getitem__) as plugboard,
     ):
         workspace = plugboard.make_workspace()
         urls = [f"{case.url.rstrip('/')}:{canary.port}/mcp" for case in LEADING_INSIDE]
         ids = [workspace.make_server(url=url, **NONE)["id"] for url in urls]
-        with dialled_except(port_of(plugboard)) as dialled:
-            told = asyncio.run(all_ways(workspace, ids))
+        with connections_except(port_of(plugboard)) as dialled:
+            told = asyncio.run(call_list_and_check(workspace, ids))
 
     assert told == [NOT_REACHED] * 3 * len(LEADING_INSIDE)
     assert dialled == []
@@ -171,13 +171,13 @@ def test_a_name_that_alternates_between_public_and_private_addresses_never_conne
     turns = itertools.cycle([["127.0.0.2"], ["127.0.0.1"], ["127.0.0.2", "127.0.0.1"]])
     settings = Settings(data_dir=tmp_path, egress=EgressPolicy.parse("127.0.0.2/32"))
     with (
-        upstream_beside(cutting_off()) as canary,
+        upstream_in_thread(closing_after()) as canary,
         slamming("127.0.0.2", canary.port) as came,
         served(settings, lookup=lambda _: next(turns)) as plugboard,
     ):
         workspace = plugboard.make_workspace()
         server = workspace.make_server(url=f"https://rebinding.example.com:{canary.port}/mcp", **HEADER)
-        with dialled_except(port_of(plugboard)) as dialled:
+        with connections_except(port_of(plugboard)) as dialled:
             found = [workspace.admin.post(f"{workspace.servers}/{server['id']}/check").json() for _ in range(120)]
 
     assert {each["detail"] for each in found} == {NOT_REACHED}

@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 
-from demo.mcp_servers import Fake, ModernServer, PlainServer, Seen, SessionServer
-from tests.fakes.upstream_host import Street
+from demo.mcp_servers import FakeMcpServer, McpRequest, ModernServer, PlainServer, SessionServer
+from tests.fakes.upstream_host import UpstreamHost
 from tests.harness import Plugboard, Workspace, many_callers
-from tests.toolbox.toolbox_client import Office
+from tests.toolbox.toolbox_client import ToolboxClient
 
 WORKSPACES, CALLS = 20, 1000
 KINDS = (PlainServer, ModernServer, SessionServer)
 
 
-class ConnectionsSeen(Fake):
+class ConnectionRecorder(FakeMcpServer):
     """Says which credentials came over which connection, to one origin that is shared by all."""
 
-    def __init__(self, inner: Fake) -> None:
+    def __init__(self, inner: FakeMcpServer) -> None:
         super().__init__()
         self.inner = inner
         self.by_connection: dict[Any, set[str]] = {}
@@ -36,9 +36,9 @@ def credential(number: int) -> str:
     return f"Bearer canary-of-workspace-{number:02}"
 
 
-def opened(plugboard: Plugboard, street: Street, number: int, fake: Fake) -> tuple[Workspace, str]:
+def opened(plugboard: Plugboard, street: UpstreamHost, number: int, fake: FakeMcpServer) -> tuple[Workspace, str]:
     """A workspace with one agent that has one server."""
-    office = Office(plugboard.make_workspace(), street)
+    office = ToolboxClient(plugboard.make_workspace(), street)
     server = office.server(fake, config={"headerValue": credential(number)})
     return office.workspace, office.agent(server)
 
@@ -65,13 +65,13 @@ async def called_by_all(plugboard: Plugboard, pairs: list[tuple[Workspace, str]]
     return done
 
 
-def credentials_in(seen: list[Seen]) -> set[str]:
+def credentials_in(seen: list[McpRequest]) -> set[str]:
     return {each.headers["authorization"] for each in seen}
 
 
 @pytest.mark.requirement("EGR-10", "REL-18")
 async def test_each_upstream_of_a_thousand_mixed_calls_sees_its_own_credential_only(
-    connected: Plugboard, street: Street
+    connected: Plugboard, street: UpstreamHost
 ) -> None:
     fakes = [KINDS[number % len(KINDS)]() for number in range(WORKSPACES)]
     pairs = [opened(connected, street, number, fake) for number, fake in enumerate(fakes)]
@@ -80,35 +80,37 @@ async def test_each_upstream_of_a_thousand_mixed_calls_sees_its_own_credential_o
 
     assert done == dict.fromkeys(range(WORKSPACES), CALLS // WORKSPACES)
     for number, fake in enumerate(fakes):
-        assert credentials_in(fake.seen) == {credential(number)}
-        assert len(fake.asked("tools/call")) == CALLS // WORKSPACES
-        said = {seen.message["params"]["arguments"]["text"] for seen in fake.asked("tools/call")}
+        assert credentials_in(fake.requests) == {credential(number)}
+        assert len(fake.requests_for("tools/call")) == CALLS // WORKSPACES
+        said = {seen.message["params"]["arguments"]["text"] for seen in fake.requests_for("tools/call")}
         assert said == {f"of workspace {number}"}
 
 
 @pytest.mark.requirement("REL-18")
 async def test_workspaces_that_use_the_same_upstream_share_no_connection_and_no_session(
-    connected: Plugboard, street: Street
+    connected: Plugboard, street: UpstreamHost
 ) -> None:
     shared = SessionServer()
-    watched = ConnectionsSeen(shared)
+    watched = ConnectionRecorder(shared)
     pairs = [opened(connected, street, number, watched) for number in range(WORKSPACES)]
 
     await called_by_all(connected, pairs)
 
     assert all(len(credentials) == 1 for credentials in watched.by_connection.values())
-    assert credentials_in(shared.seen) == {credential(number) for number in range(WORKSPACES)}
+    assert credentials_in(shared.requests) == {credential(number) for number in range(WORKSPACES)}
     by_session: dict[str, set[str]] = {}
-    for seen in shared.asked("tools/call"):
+    for seen in shared.requests_for("tools/call"):
         by_session.setdefault(seen.headers["mcp-session-id"], set()).add(seen.headers["authorization"])
     assert len(by_session) >= WORKSPACES
     assert all(len(credentials) == 1 for credentials in by_session.values())
 
 
 @pytest.mark.requirement("REL-18")
-def test_a_new_credential_does_not_reuse_a_connection_of_the_old_one(connected: Plugboard, street: Street) -> None:
-    watched = ConnectionsSeen(PlainServer())
-    office = Office(connected.make_workspace(), street)
+def test_a_new_credential_does_not_reuse_a_connection_of_the_old_one(
+    connected: Plugboard, street: UpstreamHost
+) -> None:
+    watched = ConnectionRecorder(PlainServer())
+    office = ToolboxClient(connected.make_workspace(), street)
     server = office.server(watched, config={"headerValue": credential(1)})
     agent = office.agent(server)
 
@@ -122,9 +124,9 @@ def test_a_new_credential_does_not_reuse_a_connection_of_the_old_one(connected: 
 
 
 @pytest.mark.requirement("REL-18")
-def test_two_servers_of_one_workspace_share_no_connection(connected: Plugboard, street: Street) -> None:
-    watched = ConnectionsSeen(PlainServer())
-    office = Office(connected.make_workspace(), street)
+def test_two_servers_of_one_workspace_share_no_connection(connected: Plugboard, street: UpstreamHost) -> None:
+    watched = ConnectionRecorder(PlainServer())
+    office = ToolboxClient(connected.make_workspace(), street)
     servers = [
         office.server(watched, f"s-{number}", config={"headerValue": credential(number)}) for number in (1, 2, 3)
     ]

@@ -9,10 +9,10 @@ import pytest
 from api.main.settings import Settings
 from api.toolbox.json_schema.validation import Validator
 from api.toolbox.output.redaction import REMOVED, Redactor
-from demo.mcp_servers import PlainServer, Reply, SessionServer, error, event, result, stream
+from demo.mcp_servers import McpResponse, PlainServer, SessionServer, error, event, result, stream
 from tests.fakes.stuck_server import StuckServer
 from tests.toolbox.conftest import AT_HOME
-from tests.toolbox.toolbox_client import Office, answering, failure
+from tests.toolbox.toolbox_client import ToolboxClient, call_answered_with, failure
 
 A_MOMENT = 3.0  # seconds; what is asked here took minutes
 
@@ -38,27 +38,27 @@ def test_thousands_of_values_are_checked_against_thousands_quickly() -> None:
 
 
 @pytest.mark.requirement("TRS-03")
-def test_a_call_that_ends_after_its_server_was_changed_shows_no_credential(office: Office) -> None:
+def test_a_call_that_ends_after_its_server_was_changed_shows_no_credential(office: ToolboxClient) -> None:
     stuck = StuckServer("tools/call")
-    stuck.say["tools/call"] = lambda seen: error(seen, -32000, f"refused {seen.headers['authorization']}")
+    stuck.handlers["tools/call"] = lambda seen: error(seen, -32000, f"refused {seen.headers['authorization']}")
     server = office.server(stuck)
     agent = office.agent(server)
     office.list(agent)
     told: list[dict[str, Any]] = []
     caller = threading.Thread(target=lambda: told.append(office.call(agent, "mcp_weather_echo")))
     caller.start()
-    stuck.until(waiting=1)
+    stuck.wait_until(waiting=1)
 
     office.change(server, name="Renamed")
     office.list(agent)
-    stuck.go_on()
+    stuck.release()
     caller.join(20)
 
     assert failure(told[0]) == ("upstream_refused", f"Error calling MCP server: refused {REMOVED}")
 
 
 @pytest.mark.requirement("TRS-03")
-def test_a_secret_of_digits_is_not_returned_as_a_number(office: Office) -> None:
+def test_a_secret_of_digits_is_not_returned_as_a_number(office: ToolboxClient) -> None:
     digits = "483920174455"
     fake = PlainServer(tools_call=lambda seen: result(seen, {"content": [], "structuredContent": {"n": int(digits)}}))
     agent = office.agent(office.server(fake, authType="header", config={"headerValue": digits}))
@@ -67,8 +67,8 @@ def test_a_secret_of_digits_is_not_returned_as_a_number(office: Office) -> None:
 
 
 @pytest.mark.requirement("REL-14")
-def test_a_call_with_a_truncated_response_keeps_its_idempotency_key(office: Office) -> None:
-    fake = SessionServer(tools_call=lambda _: stream(event("", id="e1", retry=0)), GET=lambda _: Reply(429))
+def test_a_call_with_a_truncated_response_keeps_its_idempotency_key(office: ToolboxClient) -> None:
+    fake = SessionServer(tools_call=lambda _: stream(event("", id="e1", retry=0)), GET=lambda _: McpResponse(429))
     agent = office.agent(office.server(fake))
     path = f"{office.workspace.agents}/{agent}/tool-calls"
     body, headers = {"toolName": "mcp_weather_echo", "args": {}}, {"Idempotency-Key": "once"}
@@ -79,17 +79,17 @@ def test_a_call_with_a_truncated_response_keeps_its_idempotency_key(office: Offi
     assert kind == "upstream_unavailable"
     assert text.endswith("It is not known whether the call was carried out.")
     assert second.json() == first.json()
-    assert len(fake.asked("tools/call")) == 1
+    assert len(fake.requests_for("tools/call")) == 1
 
 
-def test_a_stream_that_ends_before_the_response_leaves_the_outcome_unknown(office: Office) -> None:
-    kind, text = failure(answering(office, lambda _: stream(b": nothing\n\n")))
+def test_a_stream_that_ends_before_the_response_leaves_the_outcome_unknown(office: ToolboxClient) -> None:
+    kind, text = failure(call_answered_with(office, lambda _: stream(b": nothing\n\n")))
 
     assert kind == "upstream_unavailable"
     assert text.endswith("The stream ended before the answer. It is not known whether the call was carried out.")
 
 
-def test_the_audit_trail_names_the_tool_that_the_generic_tool_called(office: Office) -> None:
+def test_the_audit_trail_names_the_tool_that_the_generic_tool_called(office: ToolboxClient) -> None:
     server = office.server(PlainServer())
     agent = office.agent(server)
 

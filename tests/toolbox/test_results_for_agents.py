@@ -10,24 +10,24 @@ from typing import Any
 import pytest
 
 from api.toolbox.output.results import MAX_BLOCKS, MAX_TEXT
-from demo.mcp_servers import PlainServer, Reply, Seen, error, result
-from tests.toolbox.toolbox_client import SECRET, Office, answering, failure
+from demo.mcp_servers import McpRequest, McpResponse, PlainServer, error, result
+from tests.toolbox.toolbox_client import SECRET, ToolboxClient, call_answered_with, failure
 
 BOTH_WAYS = pytest.mark.parametrize("way", ["named", "generic"])
 
 
-def saying(**answer: Any) -> Callable[[Seen], Reply]:
+def returning(**answer: Any) -> Callable[[McpRequest], McpResponse]:
     return lambda seen: result(seen, answer)
 
 
-def test_images_sounds_and_files_are_passed_on(office: Office) -> None:
+def test_images_sounds_and_files_are_passed_on(office: ToolboxClient) -> None:
     image = {"type": "image", "data": base64.b64encode(b"png" * 500).decode(), "mimeType": "image/png"}
     sound = {"type": "audio", "data": "AAAA", "mimeType": "audio/wav"}
     link = {"type": "resource_link", "uri": "file:///report", "name": "Report"}
     file = {"type": "resource", "resource": {"uri": "file:///a", "mimeType": "text/plain", "text": "inside"}}
     blob = {"type": "resource", "resource": {"uri": "file:///b", "mimeType": "application/pdf", "blob": "AAAA"}}
 
-    called = answering(office, saying(content=[image, sound, link, file, blob]))
+    called = call_answered_with(office, returning(content=[image, sound, link, file, blob]))
 
     assert called["content"] == [image, sound, link, file, blob]
     assert called["text"].splitlines() == [
@@ -40,10 +40,10 @@ def test_images_sounds_and_files_are_passed_on(office: Office) -> None:
 
 
 @pytest.mark.requirement("TRS-02")
-def test_a_long_text_is_cut_and_says_so(office: Office) -> None:
+def test_a_long_text_is_cut_and_says_so(office: ToolboxClient) -> None:
     text = "A line of forty characters, all in all.\n" * 5000
 
-    called = answering(office, saying(content=[{"type": "text", "text": text}]))
+    called = call_answered_with(office, returning(content=[{"type": "text", "text": text}]))
 
     assert len(called["text"]) <= MAX_TEXT
     kept, _, note = called["text"].rpartition("\n")
@@ -57,10 +57,10 @@ def test_a_long_text_is_cut_and_says_so(office: Office) -> None:
 
 
 @pytest.mark.requirement("TRS-02")
-def test_all_texts_share_one_limit(office: Office) -> None:
+def test_all_texts_share_one_limit(office: ToolboxClient) -> None:
     blocks = [{"type": "text", "text": f"{number} " * 5000} for number in range(20)]
 
-    called = answering(office, saying(content=blocks))
+    called = call_answered_with(office, returning(content=blocks))
 
     assert len(called["text"]) <= MAX_TEXT + MAX_BLOCKS
     assert called["text"].splitlines()[-1] == (
@@ -69,10 +69,10 @@ def test_all_texts_share_one_limit(office: Office) -> None:
 
 
 @pytest.mark.requirement("TRS-02")
-def test_parts_that_cannot_be_cut_are_omitted_and_named(office: Office) -> None:
+def test_parts_that_cannot_be_cut_are_omitted_and_named(office: ToolboxClient) -> None:
     image = {"type": "image", "data": "A" * 2_500_000, "mimeType": "image/png"}
 
-    called = answering(office, saying(content=[image], structuredContent={"rows": ["x" * 100] * 3000}))
+    called = call_answered_with(office, returning(content=[image], structuredContent={"rows": ["x" * 100] * 3000}))
 
     first, second = called["text"].splitlines()
     assert first.startswith("[image (image/png) of 25000")
@@ -81,8 +81,8 @@ def test_parts_that_cannot_be_cut_are_omitted_and_named(office: Office) -> None:
 
 
 @pytest.mark.requirement("TRS-02")
-def test_very_many_parts_are_counted(office: Office) -> None:
-    called = answering(office, saying(content=[{"type": "text", "text": "x"}] * 250))
+def test_very_many_parts_are_counted(office: ToolboxClient) -> None:
+    called = call_answered_with(office, returning(content=[{"type": "text", "text": "x"}] * 250))
 
     assert (
         called["text"].splitlines()[-1] == "[50 more parts left out. Ask for less, or for the next page, to get them.]"
@@ -90,7 +90,7 @@ def test_very_many_parts_are_counted(office: Office) -> None:
     assert len(called["content"]) == MAX_BLOCKS + 1
 
 
-def echo_of_the_secret(seen: Seen) -> dict[str, Any]:
+def echo_of_the_secret(seen: McpRequest) -> dict[str, Any]:
     """What a careless server could do with the header that it was sent."""
     header = seen.headers["authorization"]
     encoded = base64.b64encode(f"user:{header}".encode()).decode()
@@ -105,8 +105,8 @@ def echo_of_the_secret(seen: Seen) -> dict[str, Any]:
 
 @BOTH_WAYS
 @pytest.mark.requirement("TRS-03")
-def test_a_secret_echoed_by_an_upstream_is_removed(office: Office, way: str) -> None:
-    called = answering(office, lambda seen: result(seen, echo_of_the_secret(seen)), way)
+def test_a_secret_echoed_by_an_upstream_is_removed(office: ToolboxClient, way: str) -> None:
+    called = call_answered_with(office, lambda seen: result(seen, echo_of_the_secret(seen)), way)
 
     shown = json.dumps(called)
     assert called["text"].startswith("You sent [removed], that is ")
@@ -119,13 +119,13 @@ def test_a_secret_echoed_by_an_upstream_is_removed(office: Office, way: str) -> 
 @BOTH_WAYS
 @pytest.mark.requirement("TRS-03")
 @pytest.mark.parametrize("place", ["message", "data"])
-def test_a_secret_in_an_upstreams_error_is_removed(office: Office, way: str, place: str) -> None:
-    def refuse(seen: Seen) -> Reply:
+def test_a_secret_in_an_upstreams_error_is_removed(office: ToolboxClient, way: str, place: str) -> None:
+    def refuse(seen: McpRequest) -> McpResponse:
         header = seen.headers["authorization"]
         said = f"Bad token {header} / {base64.b64encode(header.encode()).decode()}"
         return error(seen, -32603, said) if place == "message" else error(seen, -32603, "No", data={"header": said})
 
-    kind, text = failure(answering(office, refuse, way))
+    kind, text = failure(call_answered_with(office, refuse, way))
 
     assert kind == "upstream_refused"
     assert "Bad token [removed] / " in text
@@ -134,8 +134,8 @@ def test_a_secret_in_an_upstreams_error_is_removed(office: Office, way: str, pla
 
 
 @pytest.mark.requirement("TRS-03")
-def test_a_secret_in_the_name_of_a_tool_or_its_description_is_removed(office: Office) -> None:
-    def listed(seen: Seen) -> Reply:
+def test_a_secret_in_the_name_of_a_tool_or_its_description_is_removed(office: ToolboxClient) -> None:
+    def listed(seen: McpRequest) -> McpResponse:
         header = seen.headers["authorization"]
         schema = {"type": "object", "properties": {"text": {"type": "string", "description": header}}}
         return result(seen, {"tools": [{"name": "echo", "description": f"With {header}", "inputSchema": schema}]})
@@ -148,19 +148,21 @@ def test_a_secret_in_the_name_of_a_tool_or_its_description_is_removed(office: Of
 
 @BOTH_WAYS
 @pytest.mark.requirement("TRS-01")
-def test_invisible_characters_do_not_reach_an_agent(office: Office, way: str) -> None:
+def test_invisible_characters_do_not_reach_an_agent(office: ToolboxClient, way: str) -> None:
     hidden = "a\x1b[31mred\x1b[0m\u202ereversed\u2066 \U000e0041tag\u200bend\x00"
     content = [{"type": "text", "text": hidden}]
 
-    called = answering(office, saying(content=content, structuredContent={hidden: hidden}), way)
+    called = call_answered_with(office, returning(content=content, structuredContent={hidden: hidden}), way)
 
     assert called["text"] == called["content"][0]["text"] == "aredreversed tagend"
     assert called["structuredContent"] == {"aredreversed tagend": "aredreversed tagend"}
 
 
 @pytest.mark.requirement("TRS-01", "TRS-05")
-def test_an_error_is_one_clean_line(office: Office) -> None:
-    _, text = failure(answering(office, lambda seen: error(seen, -32603, "one\r\n\x1b[2Jtwo\u202e" + "x" * 5000)))
+def test_an_error_is_one_clean_line(office: ToolboxClient) -> None:
+    _, text = failure(
+        call_answered_with(office, lambda seen: error(seen, -32603, "one\r\n\x1b[2Jtwo\u202e" + "x" * 5000))
+    )
 
     assert text.startswith("Error calling MCP server: one twox")
     assert len(text) == 1000

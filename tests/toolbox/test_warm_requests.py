@@ -14,26 +14,26 @@ from api.http.middleware import RequestMiddleware
 from api.main.app import build_router_app, problem_response
 from api.main.settings import Settings
 from demo.mcp_servers import ModernServer, PlainServer
-from tests.fakes.upstream_host import Street
+from tests.fakes.upstream_host import UpstreamHost
 from tests.harness import Plugboard, listening
 from tests.toolbox.conftest import AT_HOME
-from tests.toolbox.toolbox_client import Office
+from tests.toolbox.toolbox_client import ToolboxClient
 
 
 @dataclass
-class Watched:
+class ObservedProcess:
     """The outbox asks what is left to revoke, at the start and then each minute: that is of no call."""
 
-    office: Office
-    told: list[str]
+    office: ToolboxClient
+    log_lines: list[str]
 
     @property
     def reads(self) -> list[str]:
-        return [each for each in self.told if OUTBOX not in each]
+        return [each for each in self.log_lines if OUTBOX not in each]
 
 
 @contextmanager
-def watched(street: Street, data_dir: Path) -> Iterator[Watched]:
+def watched(street: UpstreamHost, data_dir: Path) -> Iterator[ObservedProcess]:
     """A Plugboard that tells of each statement by which its database is read."""
     settings = Settings(data_dir=data_dir, egress=AT_HOME)
     app = build_router_app(settings)
@@ -44,18 +44,18 @@ def watched(street: Street, data_dir: Path) -> Iterator[Watched]:
         key = asyncio.run(make_operator_key(parts.store, parts.key_maker)).reveal_text()
         plugboard = Plugboard(url, settings, key)
         try:
-            yield Watched(Office(plugboard.make_workspace(), street), told)
+            yield ObservedProcess(ToolboxClient(plugboard.make_workspace(), street), told)
         finally:
             plugboard.close()
 
 
-def test_a_warm_call_makes_one_read_and_one_request(street: Street, tmp_path: Path) -> None:
+def test_a_warm_call_makes_one_read_and_one_request(street: UpstreamHost, tmp_path: Path) -> None:
     with watched(street, tmp_path) as plugboard:
         office, fake = plugboard.office, ModernServer()
         agent = office.agent(office.server(fake))
         office.call(agent, "mcp_weather_echo", {"text": "warm"})
-        plugboard.told.clear()
-        fake.seen.clear()
+        plugboard.log_lines.clear()
+        fake.requests.clear()
 
         office.call(agent, "mcp_weather_echo", {"text": "hot"})
 
@@ -63,28 +63,28 @@ def test_a_warm_call_makes_one_read_and_one_request(street: Street, tmp_path: Pa
         assert fake.methods == ["tools/call"]
 
 
-def test_a_warm_list_makes_one_read_and_no_request(street: Street, tmp_path: Path) -> None:
+def test_a_warm_list_makes_one_read_and_no_request(street: UpstreamHost, tmp_path: Path) -> None:
     with watched(street, tmp_path) as plugboard:
         office, fakes = plugboard.office, [PlainServer(), PlainServer()]
         agent = office.agent(*(office.server(fake, f"s{number}") for number, fake in enumerate(fakes)))
         before = office.list(agent)
-        plugboard.told.clear()
+        plugboard.log_lines.clear()
         for fake in fakes:
-            fake.seen.clear()
+            fake.requests.clear()
 
         assert office.list(agent) == before
         assert [read.split()[:2] for read in plugboard.reads] == [["SELECT", "version"]]
         assert [fake.methods for fake in fakes] == [[], []]
 
 
-def test_a_call_after_a_change_reads_what_has_changed_at_once(street: Street, tmp_path: Path) -> None:
+def test_a_call_after_a_change_reads_what_has_changed_at_once(street: UpstreamHost, tmp_path: Path) -> None:
     with watched(street, tmp_path) as plugboard:
         office = plugboard.office
         servers = [office.server(PlainServer(), f"s{number}") for number in range(5)]
         agent = office.agent(*servers)
         office.call(agent, "mcp_s0_echo")
         office.change(servers[1], name="Other")
-        plugboard.told.clear()
+        plugboard.log_lines.clear()
 
         office.call(agent, "mcp_s0_echo")
 

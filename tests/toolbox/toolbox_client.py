@@ -10,8 +10,8 @@ from typing import Any
 
 import httpx2
 
-from demo.mcp_servers import Fake, LegacyServer, PlainServer, Reply, Seen
-from tests.fakes.upstream_host import Street
+from demo.mcp_servers import FakeMcpServer, LegacyServer, McpRequest, McpResponse, PlainServer
+from tests.fakes.upstream_host import UpstreamHost
 from tests.harness import Workspace
 
 SECRET = "canary-f00d-for-the-upstream"
@@ -19,19 +19,19 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Office:
+class ToolboxClient:
     workspace: Workspace
-    street: Street
+    upstream_host: UpstreamHost
 
     @property
     def admin(self) -> httpx2.Client:
         return self.workspace.admin
 
-    def server(self, fake: Fake, slug: str = "weather", **changed: Any) -> Json:
+    def server(self, fake: FakeMcpServer, slug: str = "weather", **changed: Any) -> Json:
         """Stored with a credential, and pointing at the fake."""
         path = "sse" if isinstance(fake, LegacyServer) else "mcp"
         config = {"config": {"headerValue": f"Bearer {SECRET}"}} if "authType" not in changed else {}
-        fields = {"name": slug.title(), "slug": slug, "url": f"{self.street.moved_in(fake)}/{path}"}
+        fields = {"name": slug.title(), "slug": slug, "url": f"{self.upstream_host.mount(fake)}/{path}"}
         return self.workspace.make_server(**{**fields, **config, **changed})
 
     def change(self, server: Json, **changed: Any) -> Json:
@@ -45,12 +45,12 @@ class Office:
         made: str = self.workspace.make_agent(enabledMcpServerIds=ids, **changed)["id"]
         return made
 
-    def ask(self, agent: str, tool: str, args: Mapping[str, Any] | None = None) -> httpx2.Response:
+    def post_call(self, agent: str, tool: str, args: Mapping[str, Any] | None = None) -> httpx2.Response:
         body = {"toolName": tool, "args": dict(args or {})}
         return self.admin.post(f"{self.workspace.agents}/{agent}/tool-calls", json=body)
 
     def call(self, agent: str, tool: str, args: Mapping[str, Any] | None = None) -> Json:
-        answer = self.ask(agent, tool, args)
+        answer = self.post_call(agent, tool, args)
         assert answer.status_code == 200, answer.text
         called: Json = answer.json()
         return called
@@ -79,7 +79,7 @@ def failure(called: Json) -> tuple[str, str]:
     return called["error"]["kind"], called["text"]
 
 
-def answering(office: Office, answer: Callable[[Seen], Reply], way: str = "named") -> Json:
+def call_answered_with(office: ToolboxClient, answer: Callable[[McpRequest], McpResponse], way: str = "named") -> Json:
     """What comes of a call that the upstream answers like that."""
     server = office.server(PlainServer(tools_call=answer))
     agent = office.agent(server)
@@ -88,7 +88,7 @@ def answering(office: Office, answer: Callable[[Seen], Reply], way: str = "named
     return office.call(agent, generic(server), {"method": "tools/call", "params": {"name": "echo", "arguments": {}}})
 
 
-def until(holds: Callable[[], bool], patience: float = 20.0) -> None:
+def wait_until(holds: Callable[[], bool], patience: float = 20.0) -> None:
     """For what happens in the background, after the answer."""
     deadline, pause = time.monotonic() + patience, threading.Event()
     while not holds():

@@ -15,28 +15,28 @@ from typing import Any, ClassVar, TypeVar
 
 import jsonschema_rs
 
-from demo.oauth_provider.server import Server, Tenant
+from demo.oauth_provider.server import OAuthProvider, Tenant
 from tests.conformance.browser import Browser
 from tests.harness import Plugboard, Workspace
 from tests.toolkits.contract import Contract, Json
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
-LONGEST = 50_000
+MAX_TEXT = 50_000
 """Characters of an answer, whatever is behind it."""
-CUT = "left out. Ask for less"
-PROMISED: dict[str, jsonschema_rs.Validator] = {}
+CUT_NOTE = "left out. Ask for less"
+OUTPUT_VALIDATORS: dict[str, jsonschema_rs.Validator] = {}
 """By tool, what it says that it gives: to ask for it and to read it takes longer than a call."""
 
 
 @dataclass(frozen=True)
-class ToolDesk:
+class ServiceTools:
     workspace: Workspace
     server: str
     slug: str
     agent: str
 
     @classmethod
-    def of(cls, plugboard: Plugboard, service: str, *, connect: bool = True, **fields: Any) -> ToolDesk:
+    def of(cls, plugboard: Plugboard, service: str, *, connect: bool = True, **fields: Any) -> ServiceTools:
         """`fields` for what an OAuth server does without: `authType`, `url`, `config`, `timeoutSeconds`."""
         workspace = plugboard.make_workspace()
         made = _server(workspace, service, fields)
@@ -46,15 +46,15 @@ class ToolDesk:
             desk.connect()
         return desk
 
-    def another(self, service: str, **fields: Any) -> ToolDesk:
+    def another(self, service: str, **fields: Any) -> ServiceTools:
         """Of a second server with the same name; the agent has to get it yet."""
         made = _server(self.workspace, service, fields)
-        desk = ToolDesk(self.workspace, made["id"], made["slug"], self.agent)
+        desk = ServiceTools(self.workspace, made["id"], made["slug"], self.agent)
         if made["authType"] == "oauth":
             desk.connect()
         return desk
 
-    def enable(self, *desks: ToolDesk) -> None:
+    def enable(self, *desks: ServiceTools) -> None:
         """The agent has these servers from now on, and no other."""
         servers = {"enabledMcpServerIds": [each.server for each in desks]}
         answer = self.workspace.admin.put(f"{self.workspace.agents}/{self.agent}", json=servers)
@@ -79,65 +79,65 @@ class ToolDesk:
         body = {"toolName": self.name(tool), "args": args}
         called: Json = _read(self.workspace.admin.post(f"{self.workspace.agents}/{self.agent}/tool-calls", json=body))
         if not called["isError"]:
-            self._promised(tool).validate(called["structuredContent"])
+            self._output_validator(tool).validate(called["structuredContent"])
         return called
 
-    def together(self, calls: Mapping[str, Json]) -> dict[str, Json]:
+    def call_concurrently(self, calls: Mapping[str, Json]) -> dict[str, Json]:
         """What comes of calls, by tool, that are under way at the same time: so they wait only once."""
         with ThreadPoolExecutor(len(calls)) as threads:
             called = threads.map(lambda tool: self.call(tool, **calls[tool]), calls)
             return dict(zip(calls, called, strict=True))
 
-    def found(self, tool: str, **args: Any) -> Json:
+    def result(self, tool: str, **args: Any) -> Json:
         """What is structured of an answer that is no failure."""
         called = self.call(tool, **args)
         assert called["isError"] is False, called["text"]
         structured: Json = called["structuredContent"]
         return structured
 
-    def failed(self, tool: str, kind: str, **args: Any) -> Json:
+    def failure(self, tool: str, kind: str, **args: Any) -> Json:
         called = self.call(tool, **args)
         assert called["isError"] is True, called["text"]
         assert called["error"]["kind"] == kind, called
         return called
 
-    def listed(self) -> dict[str, Json]:
+    def list_tools(self) -> dict[str, Json]:
         """The agent's tools, by name."""
         tools = _read(self.workspace.admin.get(f"{self.workspace.agents}/{self.agent}/tools"))["tools"]
         return {tool["name"]: tool for tool in tools}
 
-    def _promised(self, tool: str) -> jsonschema_rs.Validator:
-        if tool not in PROMISED:
-            PROMISED[tool] = jsonschema_rs.validator_for(self.listed()[self.name(tool)]["outputSchema"])
-        return PROMISED[tool]
+    def _output_validator(self, tool: str) -> jsonschema_rs.Validator:
+        if tool not in OUTPUT_VALIDATORS:
+            OUTPUT_VALIDATORS[tool] = jsonschema_rs.validator_for(self.list_tools()[self.name(tool)]["outputSchema"])
+        return OUTPUT_VALIDATORS[tool]
 
 
 @dataclass(frozen=True)
-class Connected:
+class ConnectedService:
     """A service with what is behind it. Each service says the rest."""
 
-    desk: ToolDesk
+    tools: ServiceTools
     tenant: Tenant
-    world: Any
-    rights: tuple[str, ...] = ()
+    fake: Any
+    scopes: tuple[str, ...] = ()
     """Of its token, if it has one."""
 
     service: ClassVar[str]
     contract: ClassVar[Contract]
     fields: ClassVar[Json] = {}
     """Of the server, where they are not those of an OAuth server."""
-    going_on: ClassVar[str]
+    cursor_parameter: ClassVar[str]
     """The parameter for the `nextCursor` of the page before."""
-    at_first: ClassVar[str | None] = None
+    first_cursor: ClassVar[str | None] = None
     """What that is without a page before."""
     root: ClassVar[str] = ""
     """Of the paths at the vendor; nobody needs to read it."""
-    besides: ClassVar[str] = ""
+    identity_path: ClassVar[str] = ""
     """What is asked to learn who we are, and tells nothing of a tool."""
 
-    def told(self, tool: str, **args: Any) -> str:
+    def play(self, tool: str, **args: Any) -> str:
         """What was asked, and what a model reads."""
-        return self.scene(args, self.desk.call(tool, **args))
+        return self.scene(args, self.tools.call(tool, **args))
 
     def scene(self, args: Json, called: Json) -> str:
         error = called.get("error")
@@ -149,24 +149,24 @@ class Connected:
         return scene
 
     def text(self, tool: str, **args: Any) -> str:
-        called = self.desk.call(tool, **args)
+        called = self.tools.call(tool, **args)
         assert called["isError"] is False, called["text"]
         told: str = called["text"]
         return told
 
-    def refused(self, tool: str, kind: str, **args: Any) -> str:
-        told: str = self.desk.failed(tool, kind, **args)["text"]
+    def failure_text(self, tool: str, kind: str, **args: Any) -> str:
+        told: str = self.tools.failure(tool, kind, **args)["text"]
         return told
 
     def pages(self, tool: str, going_on: str = "", **args: Any) -> list[Json]:
         """The structured answers, to the last."""
-        going_on = going_on or self.going_on
-        found, cursor = list[Json](), self.at_first
+        going_on = going_on or self.cursor_parameter
+        found, cursor = list[Json](), self.first_cursor
         while True:
-            called = self.desk.call(tool, **args, **{going_on: cursor})
+            called = self.tools.call(tool, **args, **{going_on: cursor})
             assert called["isError"] is False, called["text"]
-            assert len(called["text"]) < LONGEST
-            assert CUT not in called["text"], "nothing is to be cut by others"
+            assert len(called["text"]) < MAX_TEXT
+            assert CUT_NOTE not in called["text"], "nothing is to be cut by others"
             page = called["structuredContent"]
             assert page.get("hasMore", "nextCursor" in page) is ("nextCursor" in page)
             found.append(page)
@@ -174,60 +174,63 @@ class Connected:
                 return found
             cursor = page["nextCursor"]
 
-    def paged(self, tool: str, what: str, **args: Any) -> list[Json]:
+    def all_items(self, tool: str, what: str, **args: Any) -> list[Json]:
         """All there is, of all pages."""
         return [each for page in self.pages(tool, **args) for each in page[what]]
 
-    def asked(self) -> list[str]:
+    def requests(self) -> list[str]:
         """Without what it takes to learn who we are."""
-        seen = [f"{each.method} {each.path.removeprefix(self.root)}" for each in self.tenant.asked("api")]
-        return [each for each in seen if not self.besides or self.besides not in each]
+        seen = [f"{each.method} {each.path.removeprefix(self.root)}" for each in self.tenant.requests_to("api")]
+        return [each for each in seen if not self.identity_path or self.identity_path not in each]
 
-    def grant(self, *rights: str) -> None:
+    def grant_scopes(self, *rights: str) -> None:
         """From now on the token has these."""
         self.tenant.families[-1].scopes = rights
 
-    def mend(self) -> None:
+    def restore(self) -> None:
         """All is well again, after something was not."""
-        self.tenant.heal()
-        if self.rights:
-            self.grant(*self.rights)
+        self.tenant.clear_faults()
+        if self.scopes:
+            self.grant_scopes(*self.scopes)
 
-    def end(self) -> None:
+    def revoke(self) -> None:
         """Somebody takes the credential away, at the vendor's."""
-        self.tenant.forget_grants()
+        self.tenant.revoke_grants()
 
-    def begin_anew(self) -> None:
-        self.desk.connect()
+    def reconnect(self) -> None:
+        self.tools.connect()
 
     def disconnect(self) -> None:
         """For a service that needs no person to connect it, so that it is connected as soon as it is there."""
 
-    def done(self) -> int:
+    def writes_done(self) -> int:
         """How many writes were carried out."""
         return 0
 
     def check(self, *, strict: bool) -> None:
         """`strict`: the contract knows all that is sent."""
-        assert not strict or [why for each in self.tenant.asked("api") for why in self.contract.objections(each)] == []
+        assert (
+            not strict
+            or [why for each in self.tenant.requests_to("api") for why in self.contract.objections(each)] == []
+        )
 
 
-C = TypeVar("C", bound=Connected)
+C = TypeVar("C", bound=ConnectedService)
 
 
 @contextmanager
 def connected(
     kind: type[C],
     plugboard: Plugboard,
-    provider: Server,
+    provider: OAuthProvider,
     *,
     connect: bool = True,
     strict: bool = True,
     **fields: Any,
 ) -> Iterator[C]:
     """What is sent meanwhile is held to the vendor's contract."""
-    tenant, world = provider.tenant(kind.service), provider.world(kind.service)
-    desk = ToolDesk.of(plugboard, kind.service, connect=connect, **{**kind.fields, **fields})
+    tenant, world = provider.tenant(kind.service), provider.fake(kind.service)
+    desk = ServiceTools.of(plugboard, kind.service, connect=connect, **{**kind.fields, **fields})
     found = kind(desk, tenant, world, tenant.families[-1].scopes if tenant.families else ())
     if not connect:
         found.disconnect()
@@ -235,7 +238,7 @@ def connected(
     found.check(strict=strict)
 
 
-def approved(service: str, tool: str, scenes: Mapping[str, str]) -> None:
+def assert_approved(service: str, tool: str, scenes: Mapping[str, str]) -> None:
     """They are what a person has read. `PLUGBOARD_APPROVE=1` writes them anew, for a person to read.
 
     `tool` may have a second word, after a dot, for what is told of it elsewhere.
@@ -250,7 +253,7 @@ def approved(service: str, tool: str, scenes: Mapping[str, str]) -> None:
     assert text == before, "\n".join(unified_diff(before.splitlines(), text.splitlines(), "approved", "told", n=1))
 
 
-def read_before(service: str, tool: str) -> list[tuple[str, str]]:
+def approved_scenes(service: str, tool: str) -> list[tuple[str, str]]:
     """The scenes that a person has read: their titles, and the kind of failure, if it is one."""
     path = SNAPSHOTS / service / f"{tool}.txt"
     text = path.read_text(encoding="utf-8") if path.exists() else ""

@@ -11,38 +11,38 @@ from typing import Any
 
 import pytest
 
-from demo.oauth_provider.tenant import Seen
+from demo.oauth_provider.tenant import RecordedRequest
 
 Json = dict[str, Any]
-Judge = Callable[[str, Seen], Iterator[str]]
+Validator = Callable[[str, RecordedRequest], Iterator[str]]
 """Given the vendor's own path, and the request."""
-BESIDE = Path(__file__).parents[3] / "shared" / "contracts"
+DEFAULT_FOLDER = Path(__file__).parents[3] / "shared" / "contracts"
 
 
 class Contract:
     def __init__(self, title: str) -> None:
         self.service = title.lower()
-        self.not_there = (
+        self.missing = (
             f"{title}'s contract is not there: set PLUGBOARD_CONTRACTS to the folder that has {self.service}/ in it"
         )
-        self._judge: Judge
+        self._judge: Validator
 
-    def judge(self, judge: Judge) -> Judge:
+    def validator(self, judge: Validator) -> Validator:
         """For the function that says what the vendor would."""
         self._judge = judge
         return judge
 
     def folder(self) -> Path | None:
-        found = Path(os.environ.get("PLUGBOARD_CONTRACTS") or BESIDE) / self.service
+        found = Path(os.environ.get("PLUGBOARD_CONTRACTS") or DEFAULT_FOLDER) / self.service
         return found if found.is_dir() else None
 
     @property
     def needed(self) -> pytest.MarkDecorator:
-        return pytest.mark.skipif(self.folder() is None, reason=self.not_there)
+        return pytest.mark.skipif(self.folder() is None, reason=self.missing)
 
     def text(self, name: str) -> str:
         where = self.folder()
-        assert where is not None, self.not_there
+        assert where is not None, self.missing
         return (where / name).read_text(encoding="utf-8")
 
     @cache  # noqa: B019  there are five of them, for as long as the tests run
@@ -50,25 +50,25 @@ class Contract:
         found: Json = json.loads(self.text(name))
         return found
 
-    def objections(self, seen: Seen) -> Iterator[str]:
+    def objections(self, seen: RecordedRequest) -> Iterator[str]:
         """Nothing, where the contract is not there."""
         if self.folder() is not None:
             path = seen.path.removeprefix(f"/{self.service}")
             yield from (f"{seen.method} {path}: {why}" for why in self._judge(path, seen))
 
-    def takes(self, seen: Seen) -> None:
+    def assert_accepts(self, seen: RecordedRequest) -> None:
         assert list(self.objections(seen)) == []
 
-    def refuses(self, seen: Seen, complaint: str) -> None:
+    def assert_refuses(self, seen: RecordedRequest, complaint: str) -> None:
         found = list(self.objections(seen))
         assert any(complaint in each for each in found), found
 
-    def get(self, path: str, headers: Json | None = None, /, **query: str) -> Seen:
+    def get(self, path: str, headers: Json | None = None, /, **query: str) -> RecordedRequest:
         """As if it had been sent."""
-        return Seen(self.service, "api", "GET", f"/{self.service}{path}", query, headers or {}, {}, "")
+        return RecordedRequest(self.service, "api", "GET", f"/{self.service}{path}", query, headers or {}, {}, "")
 
-    def sent(self, method: str, path: str, body: object, /, **headers: str) -> Seen:
+    def sent(self, method: str, path: str, body: object, /, **headers: str) -> RecordedRequest:
         """`body` in JSON, or as it is."""
         content = body if isinstance(body, str) else json.dumps(body)
         told = {"content-type": "application/json", **headers}
-        return Seen(self.service, "api", method, f"/{self.service}{path}", {}, told, {}, content)
+        return RecordedRequest(self.service, "api", method, f"/{self.service}{path}", {}, told, {}, content)

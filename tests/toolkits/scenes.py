@@ -11,7 +11,7 @@ from itertools import chain, repeat
 from typing import Any
 
 from demo.oauth_provider.server import Fault
-from tests.toolkits.connected_service import CUT, LONGEST, Connected
+from tests.toolkits.connected_service import CUT_NOTE, MAX_TEXT, ConnectedService
 from tests.toolkits.contract import Json
 
 
@@ -40,11 +40,11 @@ FAULTS: Mapping[str, Fault] = {
     f"{Scene.DOWN}: an answer of eight megabytes": Fault("huge"),
     f"{Scene.DOWN}: cut off": Fault("close"),
 }
-Happens = Callable[[Any], object]
+Setup = Callable[[Any], object]
 """To the service, connected as it is."""
-Trouble = Callable[[Any, str], object]
+FailureSetup = Callable[[Any, str], object]
 """That, where a tool is called next."""
-Connecting = Callable[..., AbstractContextManager[Connected]]
+Connect = Callable[..., AbstractContextManager[ConnectedService]]
 
 
 def nothing(_: object) -> None:
@@ -65,17 +65,17 @@ def outlined(scene: str) -> str:
     return f"{asked}\n\n" + "\n".join(lines) + "\n"
 
 
-def many(title: str, *ways: Json) -> dict[str, Json]:
+def numbered(title: str, *ways: Json) -> dict[str, Json]:
     """Numbered."""
     return {f"{title}, {number}": args for number, args in enumerate(ways, 1)}
 
 
 @dataclass(frozen=True)
-class Ask:
+class SceneCall:
     args: Json
-    before: Happens = nothing
-    shown: Callable[[str], str] = str
-    to_the_end: bool = False
+    setup: Setup = nothing
+    transform: Callable[[str], str] = str
+    follow_pages: bool = False
     """It is a page, and so is what is behind it."""
     tool: str = ""
     """Another one, to see what this one did."""
@@ -86,10 +86,10 @@ class Case:
     """What is asked of a tool, in this order, by title; first as it is meant."""
 
     tool: str
-    asks: Mapping[str, Json | Ask]
-    going_on: Callable[[str], Json] | None = None
+    calls: Mapping[str, Json | SceneCall]
+    next_arguments: Callable[[str], Json] | None = None
     """How to ask for that, given its cursor, where that is no parameter of its own."""
-    usual: Json | None = None
+    failing_arguments: Json | None = None
     """How to ask where it fails, if not as it is meant."""
     writes: bool = False
     strict: bool = True
@@ -99,122 +99,125 @@ class Case:
         return self.tool
 
     @property
-    def meant(self) -> Json:
-        first = self.asks[Scene.MEANT]
-        return self.usual or (first.args if isinstance(first, Ask) else first)
+    def valid_arguments(self) -> Json:
+        first = self.calls[Scene.MEANT]
+        return self.failing_arguments or (first.args if isinstance(first, SceneCall) else first)
 
 
 @dataclass(frozen=True)
-class Texts:
+class ApprovedTexts:
     """Of a service's tools."""
 
-    kind: type[Connected]
+    kind: type[ConnectedService]
     cases: tuple[Case, ...]
-    troubles: Mapping[str, Trouble]
+    failures: Mapping[str, FailureSetup]
     """In the way of an answer, besides what is the same for all services."""
-    ended: str
+    revoked_title: str
     """What it is when somebody has taken the credential away."""
-    lost: Mapping[str, Trouble] = field(default_factory=dict)
+    lost_responses: Mapping[str, FailureSetup] = field(default_factory=dict)
     """What may become of the answer to a write that was carried out."""
 
     def __str__(self) -> str:
         return self.kind.service
 
 
-def asked(found: Connected, case: Case) -> dict[str, str]:
+def play_calls(found: ConnectedService, case: Case) -> dict[str, str]:
     scenes = dict[str, str]()
-    for title, each in case.asks.items():
-        ask = each if isinstance(each, Ask) else Ask(each)
-        ask.before(found)
-        if ask.to_the_end:
+    for title, each in case.calls.items():
+        ask = each if isinstance(each, SceneCall) else SceneCall(each)
+        ask.setup(found)
+        if ask.follow_pages:
             scenes |= _pages(found, case, ask)
         else:
-            scenes[title] = ask.shown(_told(found, ask.tool or case.tool, ask.args))
-        found.tenant.heal()
+            scenes[title] = ask.transform(_play(found, ask.tool or case.tool, ask.args))
+        found.tenant.clear_faults()
     return scenes
 
 
-def _told(found: Connected, tool: str, args: Json) -> str:
-    called = found.desk.call(tool, **args)
-    assert len(called["text"]) < LONGEST
-    assert CUT not in called["text"], "nothing is to be cut by others"
+def _play(found: ConnectedService, tool: str, args: Json) -> str:
+    called = found.tools.call(tool, **args)
+    assert len(called["text"]) < MAX_TEXT
+    assert CUT_NOTE not in called["text"], "nothing is to be cut by others"
     return found.scene(args, called)
 
 
-def _pages(found: Connected, case: Case, first: Ask) -> dict[str, str]:
+def _pages(found: ConnectedService, case: Case, first: SceneCall) -> dict[str, str]:
     """The first two as they are read, and the last, if that is another one."""
     scenes, args = dict[str, str](), first.args
     for title in chain((Scene.PAGE, Scene.NEXT), repeat(Scene.LAST)):
-        called = found.desk.call(case.tool, **args)
-        scenes[title] = first.shown(found.scene(args, called))
+        called = found.tools.call(case.tool, **args)
+        scenes[title] = first.transform(found.scene(args, called))
         cursor = called["structuredContent"].get("nextCursor")
         if cursor is None:
             break
-        args = {**first.args, **(case.going_on(cursor) if case.going_on else {found.going_on: cursor})}
+        args = {
+            **first.args,
+            **(case.next_arguments(cursor) if case.next_arguments else {found.cursor_parameter: cursor}),
+        }
     return scenes
 
 
-def failures(texts: Texts, connecting: Connecting) -> Iterator[tuple[Case, dict[str, str]]]:
+def play_failures(texts: ApprovedTexts, connecting: Connect) -> Iterator[tuple[Case, dict[str, str]]]:
     """Of each tool, whatever is in the way of an answer."""
     with connecting(connect=False) as found:
-        unconnected = {case.tool: found.told(case.tool, **case.meant) for case in texts.cases}
-        assert found.tenant.asked("api") == []
+        unconnected = {case.tool: found.play(case.tool, **case.valid_arguments) for case in texts.cases}
+        assert found.tenant.requests_to("api") == []
     with connecting(timeoutSeconds=1) as found:
         slow = _slow(found, texts.cases)
     with connecting(timeoutSeconds=2) as found:
         for case in texts.cases:
-            told = _refused(found, texts, case)
+            told = _play_errors(found, texts, case)
             told |= {Scene.SLOW: slow[case.tool], Scene.UNCONNECTED: unconnected[case.tool]}
             if case.writes:
-                _go_well(found, texts)
-                told |= _lost(found, texts, case)
-                _go_well(found, texts)
-            yield case, told | {f"{Scene.UNCONNECTED}: {texts.ended}": _ended(found, case)}
+                _close_breaker(found, texts)
+                told |= _play_lost_responses(found, texts, case)
+                _close_breaker(found, texts)
+            yield case, told | {f"{Scene.UNCONNECTED}: {texts.revoked_title}": _play_revoked(found, case)}
 
 
-def _refused(found: Connected, texts: Texts, case: Case) -> dict[str, str]:
-    scenes, before = dict[str, str](), found.done()
-    for title, trouble in texts.troubles.items():
+def _play_errors(found: ConnectedService, texts: ApprovedTexts, case: Case) -> dict[str, str]:
+    scenes, before = dict[str, str](), found.writes_done()
+    for title, trouble in texts.failures.items():
         trouble(found, case.tool)
-        scenes[title] = found.told(case.tool, **case.meant)
-        found.mend()
+        scenes[title] = found.play(case.tool, **case.valid_arguments)
+        found.restore()
     for title, fault in FAULTS.items():
-        found.tenant.fault("api", fault, times=None)
-        scenes[title] = found.told(case.tool, **case.meant)
-        found.mend()
-    assert found.done() == before
+        found.tenant.inject_fault("api", fault, times=None)
+        scenes[title] = found.play(case.tool, **case.valid_arguments)
+        found.restore()
+    assert found.writes_done() == before
     return scenes
 
 
-def _go_well(found: Connected, texts: Texts) -> None:
+def _close_breaker(found: ConnectedService, texts: ApprovedTexts) -> None:
     """So that the failures before are not held against the server."""
-    found.desk.found(texts.cases[0].tool, **texts.cases[0].meant)
+    found.tools.result(texts.cases[0].tool, **texts.cases[0].valid_arguments)
 
 
-def _slow(found: Connected, cases: tuple[Case, ...]) -> dict[str, str]:
+def _slow(found: ConnectedService, cases: tuple[Case, ...]) -> dict[str, str]:
     """What is held is let go when the vendor is made anew, and no sooner."""
-    found.tenant.fault("api", Fault("hold"), times=None)
-    called = found.desk.together({case.tool: case.meant for case in cases})
-    found.mend()
-    assert found.done() == 0
-    return {case.tool: found.scene(case.meant, called[case.tool]) for case in cases}
+    found.tenant.inject_fault("api", Fault("hold"), times=None)
+    called = found.tools.call_concurrently({case.tool: case.valid_arguments for case in cases})
+    found.restore()
+    assert found.writes_done() == 0
+    return {case.tool: found.scene(case.valid_arguments, called[case.tool]) for case in cases}
 
 
-def _lost(found: Connected, texts: Texts, case: Case) -> dict[str, str]:
+def _play_lost_responses(found: ConnectedService, texts: ApprovedTexts, case: Case) -> dict[str, str]:
     """It was carried out, and is sent once."""
     scenes = dict[str, str]()
-    for title, trouble in texts.lost.items():
-        before = found.done()
+    for title, trouble in texts.lost_responses.items():
+        before = found.writes_done()
         trouble(found, case.tool)
-        scenes[title] = found.told(case.tool, **case.meant)
-        found.mend()
-        assert found.done() == before + 1, title
+        scenes[title] = found.play(case.tool, **case.valid_arguments)
+        found.restore()
+        assert found.writes_done() == before + 1, title
     return scenes
 
 
-def _ended(found: Connected, case: Case) -> str:
-    found.end()
-    told = found.told(case.tool, **case.meant)
-    found.mend()
-    found.begin_anew()
+def _play_revoked(found: ConnectedService, case: Case) -> str:
+    found.revoke()
+    told = found.play(case.tool, **case.valid_arguments)
+    found.restore()
+    found.reconnect()
     return told

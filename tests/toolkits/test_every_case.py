@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from integrations import ServiceTool, load_toolkit, services
-from tests.toolkits.connected_service import SNAPSHOTS, read_before
+from tests.toolkits.connected_service import SNAPSHOTS, approved_scenes
 from tests.toolkits.scenes import Scene
 from tests.toolkits.test_approved_texts import ALL
 
@@ -29,25 +29,25 @@ def pages(tool: ServiceTool) -> bool:
 
 
 @dataclass(frozen=True)
-class Demand:
+class Requirement:
     kind: str | None = None
     """Of failure, "" for none; None for whatever comes of it."""
     of: Callable[[ServiceTool], bool] = always
 
 
-DEMANDS: Mapping[Scene, Demand] = {
-    Scene.MEANT: Demand(""),
-    Scene.PAGE: Demand("", pages),
-    Scene.NEXT: Demand("", pages),
-    Scene.EMPTY: Demand(),
-    Scene.WRONG: Demand("invalid_arguments"),
-    Scene.RIGHTS: Demand("upstream_refused"),
-    Scene.UNCONNECTED: Demand("not_connected"),
-    Scene.BUSY: Demand("rate_limited"),
-    Scene.DOWN: Demand("upstream_unavailable"),
-    Scene.SLOW: Demand("timeout"),
-    Scene.HUGE: Demand(""),
-    Scene.LOST: Demand("upstream_unavailable", writes),
+REQUIREMENTS: Mapping[Scene, Requirement] = {
+    Scene.MEANT: Requirement(""),
+    Scene.PAGE: Requirement("", pages),
+    Scene.NEXT: Requirement("", pages),
+    Scene.EMPTY: Requirement(),
+    Scene.WRONG: Requirement("invalid_arguments"),
+    Scene.RIGHTS: Requirement("upstream_refused"),
+    Scene.UNCONNECTED: Requirement("not_connected"),
+    Scene.BUSY: Requirement("rate_limited"),
+    Scene.DOWN: Requirement("upstream_unavailable"),
+    Scene.SLOW: Requirement("timeout"),
+    Scene.HUGE: Requirement(""),
+    Scene.LOST: Requirement("upstream_unavailable", writes),
 }
 EXEMPT: Mapping[tuple[str, Scene], str] = {}
 """By tool and case, the reason why there can be none."""
@@ -58,32 +58,32 @@ UNHARMED: Mapping[tuple[str, Scene], str] = {
 
 
 @dataclass(frozen=True)
-class Shown:
+class ApprovedTool:
     service: str
     tool: ServiceTool
 
     def kinds(self, case: Scene) -> list[str]:
         """With something after a colon or a comma, it is that case in particular."""
-        found = [each for file in FILES for each in read_before(self.service, f"{self.tool.name}{file}")]
+        found = [each for file in FILES for each in approved_scenes(self.service, f"{self.tool.name}{file}")]
         return [kind for title, kind in found if re.split("[:,]", title)[0] == case]
 
     def lacking(self) -> list[Scene]:
         name = self.tool.name
-        needed = [case for case, demand in DEMANDS.items() if demand.of(self.tool) and (name, case) not in EXEMPT]
+        needed = [case for case, demand in REQUIREMENTS.items() if demand.of(self.tool) and (name, case) not in EXEMPT]
         return [case for case in needed if not self._has(case)]
 
     def _has(self, case: Scene) -> bool:
         kinds = self.kinds(case)
-        kind = "" if (self.tool.name, case) in UNHARMED else DEMANDS[case].kind
+        kind = "" if (self.tool.name, case) in UNHARMED else REQUIREMENTS[case].kind
         return bool(kinds) if kind is None else kind in kinds
 
 
-def tools() -> list[Shown]:
+def tools() -> list[ApprovedTool]:
     """Those of the manifests."""
     found = []
     for name, service in services().items():
         kit = load_toolkit(service) if service.tools else None
-        found += [Shown(name, kit.tools[tool.name]) for tool in service.tools] if kit else []
+        found += [ApprovedTool(name, kit.tools[tool.name]) for tool in service.tools] if kit else []
     return found
 
 
@@ -91,7 +91,7 @@ EACH = [pytest.param(shown, id=shown.tool.name) for shown in tools()]
 
 
 @pytest.mark.parametrize("shown", EACH)
-def test_every_case_has_an_approved_text(shown: Shown) -> None:
+def test_every_case_has_an_approved_text(shown: ApprovedTool) -> None:
     assert shown.lacking() == [], f"{shown.tool.name} has no scene for these cases, in snapshots/{shown.service}"
 
 
@@ -105,15 +105,15 @@ def test_every_exemption_names_an_existing_tool_and_is_needed() -> None:
     known = {shown.tool.name: shown for shown in tools()}
 
     for tool, case in {**EXEMPT, **UNHARMED}:
-        assert DEMANDS[case].of(known[tool].tool)
-        assert DEMANDS[case].kind not in known[tool].kinds(case)
+        assert REQUIREMENTS[case].of(known[tool].tool)
+        assert REQUIREMENTS[case].kind not in known[tool].kinds(case)
 
 
 @pytest.mark.parametrize("shown", EACH[:1])
-def test_a_tool_without_approved_texts_lacks_every_case(shown: Shown) -> None:
-    unread = Shown("no-such-service", shown.tool)
+def test_a_tool_without_approved_texts_lacks_every_case(shown: ApprovedTool) -> None:
+    unread = ApprovedTool("no-such-service", shown.tool)
 
-    assert unread.lacking() == [case for case, demand in DEMANDS.items() if demand.of(shown.tool)]
+    assert unread.lacking() == [case for case, demand in REQUIREMENTS.items() if demand.of(shown.tool)]
 
 
 def test_a_scene_of_another_case_does_not_count() -> None:

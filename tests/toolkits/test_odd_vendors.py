@@ -13,9 +13,9 @@ import pytest
 from api.kit.egress.policy import EgressPolicy
 from api.main.settings import Settings
 from integrations import load_services, services
-from tests.fakes.raw_upstream import Visit, upstream
+from tests.fakes.raw_upstream import ReceivedRequest, upstream
 from tests.harness import served
-from tests.toolkits.connected_service import Json, ToolDesk
+from tests.toolkits.connected_service import Json, ServiceTools
 
 MANIFEST = """
 name = "odd"
@@ -110,13 +110,13 @@ DOWN = b"HTTP/1.1 503 Service Unavailable"
 T = TypeVar("T")
 
 
-class Odd:
+class OddVendor:
     def __init__(self, **said: bytes) -> None:
         """What is said to each method; where it begins so, with a status of its own."""
         self.said = {"GET": SAID, "POST": SAID, "PUT": SAID, **said}
         self.seen: list[str] = []
 
-    async def __call__(self, visit: Visit, writer: Any) -> None:
+    async def __call__(self, visit: ReceivedRequest, writer: Any) -> None:
         method = visit.line.split(" ", 1)[0]
         self.seen.append(visit.line.rpartition(" ")[0])
         said = self.said[method]
@@ -134,7 +134,7 @@ def folder(tmp_path: Path) -> Path:
     return made.parent
 
 
-async def used(odd: Odd, folder: Path, use: Callable[[ToolDesk], T]) -> T:
+async def run_with(odd: OddVendor, folder: Path, use: Callable[[ServiceTools], T]) -> T:
     async with upstream(odd) as there:
         addresses = {"ODD_API_BASE_URL": there.url("").rstrip("/")}
         egress = EgressPolicy.parse("127.0.0.1")
@@ -142,20 +142,20 @@ async def used(odd: Odd, folder: Path, use: Callable[[ToolDesk], T]) -> T:
         return await asyncio.to_thread(_used, settings, folder, use)
 
 
-def _used(settings: Settings, folder: Path, use: Callable[[ToolDesk], T]) -> T:
+def _used(settings: Settings, folder: Path, use: Callable[[ServiceTools], T]) -> T:
     with served(settings, catalog={**services(), **load_services(folder)}) as plugboard:
-        return use(ToolDesk.of(plugboard, "odd", authType="header", config={"apiKey": "canary-odd"}))
+        return use(ServiceTools.of(plugboard, "odd", authType="header", config={"apiKey": "canary-odd"}))
 
 
-def written(desk: ToolDesk) -> Json:
+def idempotent_writes(desk: ServiceTools) -> Json:
     return desk.call("odd_write", name="a")
 
 
 @pytest.mark.requirement("TRS-01")
 async def test_a_lone_surrogate_in_a_response_is_replaced(folder: Path) -> None:
-    odd = Odd(POST=b'{"said": "hello \\ud83d!"}')
+    odd = OddVendor(POST=b'{"said": "hello \\ud83d!"}')
 
-    called = await used(odd, folder, written)
+    called = await run_with(odd, folder, idempotent_writes)
 
     assert called["isError"] is False
     assert called["structuredContent"]["said"] == "hello \N{REPLACEMENT CHARACTER}!"
@@ -165,9 +165,9 @@ async def test_a_lone_surrogate_in_a_response_is_replaced(folder: Path) -> None:
 
 @pytest.mark.parametrize("number", ["1e999", "-1e999"])
 async def test_a_response_with_an_infinite_number_leaves_the_outcome_open(folder: Path, number: str) -> None:
-    odd = Odd(POST=b'{"said": "hello", "number": %s}' % number.encode())
+    odd = OddVendor(POST=b'{"said": "hello", "number": %s}' % number.encode())
 
-    called = await used(odd, folder, written)
+    called = await run_with(odd, folder, idempotent_writes)
 
     assert called["error"]["kind"] == "upstream_unavailable"
     assert called["text"] == (
@@ -189,23 +189,23 @@ async def test_a_response_with_an_infinite_number_leaves_the_outcome_open(folder
 async def test_a_write_with_an_unknown_outcome_is_not_repeated_under_its_idempotency_key(
     folder: Path, second: str, kind: str
 ) -> None:
-    odd = Odd(PUT=f"HTTP/1.1 {second}".encode())
+    odd = OddVendor(PUT=f"HTTP/1.1 {second}".encode())
 
-    def use(desk: ToolDesk) -> list[Json]:
+    def use(desk: ServiceTools) -> list[Json]:
         body = {"toolName": desk.name("odd_write_twice"), "args": {"name": "a"}}
         path, key = f"{desk.workspace.agents}/{desk.agent}/tool-calls", {"Idempotency-Key": "the-same"}
         return [desk.workspace.admin.post(path, json=body, headers=key).json() for _ in range(3)]
 
-    answers = await used(odd, folder, use)
+    answers = await run_with(odd, folder, use)
 
     assert {answer["error"]["kind"] for answer in answers} == {kind}
     assert odd.seen.count("POST /said") == 1
 
 
 async def test_a_credential_rejected_midway_is_reported_with_what_was_done(folder: Path) -> None:
-    odd = Odd(PUT=b"HTTP/1.1 401 Unauthorized")
+    odd = OddVendor(PUT=b"HTTP/1.1 401 Unauthorized")
 
-    called = await used(odd, folder, lambda desk: desk.call("odd_write_twice", name="a"))
+    called = await run_with(odd, folder, lambda desk: desk.call("odd_write_twice", name="a"))
 
     assert called["text"].endswith("All or part of it was done before that: check before you repeat it.")
 
@@ -217,16 +217,16 @@ async def test_a_credential_rejected_midway_is_reported_with_what_was_done(folde
     ids=["too long", "not ASCII", "half a character", "half a character to write"],
 )
 async def test_arguments_that_cannot_be_sent_do_not_open_the_breaker(folder: Path, name: str, tool: str) -> None:
-    odd = Odd()
+    odd = OddVendor()
 
-    def use(desk: ToolDesk) -> list[Json]:
+    def use(desk: ServiceTools) -> list[Json]:
         body = json.dumps({"toolName": desk.name(tool), "args": {"name": name}})
         path = f"{desk.workspace.agents}/{desk.agent}/tool-calls"
         kind = {"Content-Type": "application/json"}
         asked = [desk.workspace.admin.post(path, content=body, headers=kind).json() for _ in range(6)]
         return [*asked, desk.call("odd_read", name="a")]
 
-    *asked, after = await used(odd, folder, use)
+    *asked, after = await run_with(odd, folder, use)
 
     assert {each.get("error", each).get("kind", each.get("code")) for each in asked} <= {
         "invalid_arguments",
@@ -240,29 +240,29 @@ async def test_arguments_that_cannot_be_sent_do_not_open_the_breaker(folder: Pat
 async def test_a_server_error_opens_the_breaker_only_if_the_service_is_down(
     folder: Path, status: bytes, is_shut: bool
 ) -> None:
-    odd = Odd(POST=status)
+    odd = OddVendor(POST=status)
 
-    def use(desk: ToolDesk) -> Json:
+    def use(desk: ServiceTools) -> Json:
         for _ in range(5):
-            desk.failed("odd_write", "upstream_unavailable", name="a")
+            desk.failure("odd_write", "upstream_unavailable", name="a")
         return desk.call("odd_read", name="a")
 
-    assert (await used(odd, folder, use))["isError"] is is_shut
+    assert (await run_with(odd, folder, use))["isError"] is is_shut
 
 
 async def test_texts_use_the_tool_names_of_the_agent(folder: Path) -> None:
     """But for a vendor's data, which are as they are."""
-    odd = Odd(GET=b'{"said": "odd_write"}')
+    odd = OddVendor(GET=b'{"said": "odd_write"}')
 
-    def use(desk: ToolDesk) -> tuple[Json, Json, Json, str]:
-        read, listed = desk.call("odd_read", name="a"), desk.listed()["odd_read_acme"]
+    def use(desk: ServiceTools) -> tuple[Json, Json, Json, str]:
+        read, listed = desk.call("odd_read", name="a"), desk.list_tools()["odd_read_acme"]
         odd.said["GET"] = b"HTTP/1.1 404 Not Found"
         body = {"toolName": "odd_read", "args": {}}
         left_out = desk.workspace.admin.post(f"{desk.workspace.agents}/{desk.agent}/tool-calls", json=body)
         assert left_out.status_code == 404
         return read, listed, desk.call("odd_read", name="b"), left_out.json()["detail"]
 
-    read, listed, failed, left_out = await used(odd, folder, use)
+    read, listed, failed, left_out = await run_with(odd, folder, use)
 
     assert listed["description"] == "Read. What is read,\nodd_write_acme wrote."
     assert read["text"] == "odd_read and `odd_read_acme`: odd_write Next: `odd_write_acme`."

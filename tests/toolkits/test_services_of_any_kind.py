@@ -15,11 +15,11 @@ import pytest
 
 from api.kit.egress.policy import EgressPolicy
 from api.main.settings import Settings
-from demo.oauth_provider.server import Server
+from demo.oauth_provider.server import OAuthProvider
 from integrations import load_services, services
-from tests.fakes.raw_upstream import Visit, upstream
+from tests.fakes.raw_upstream import ReceivedRequest, upstream
 from tests.harness import Plugboard, served
-from tests.toolkits.connected_service import ToolDesk
+from tests.toolkits.connected_service import ServiceTools
 
 MANIFEST = """
 name = "sixth"
@@ -146,9 +146,9 @@ def test_a_new_service_passes_the_architecture_rules_without_other_changes(sixth
 class Numbers:
     def __init__(self) -> None:
         self.kept: dict[str, int] = {}
-        self.seen: list[Visit] = []
+        self.seen: list[ReceivedRequest] = []
 
-    async def __call__(self, visit: Visit, writer: Any) -> None:
+    async def __call__(self, visit: ReceivedRequest, writer: Any) -> None:
         self.seen.append(visit)
         method, path, _ = visit.line.split(" ", 2)
         name = path.rpartition("/")[2]
@@ -184,9 +184,9 @@ async def test_a_service_with_an_api_key_and_two_tools_needs_one_folder(sixth: P
 
 def _used(settings: Settings, folder: Path) -> dict[str, Any]:
     with served(settings, catalog={**services(), **load_services(folder)}) as plugboard:
-        desk = ToolDesk.of(plugboard, "sixth", authType="header", config={"apiKey": "canary-sixth"})
+        desk = ServiceTools.of(plugboard, "sixth", authType="header", config={"apiKey": "canary-sixth"})
         return {
-            "tools": list(desk.listed()),
+            "tools": list(desk.list_tools()),
             "kept": desk.call("sixth_keep_number", number_id="seven", value="7"),
             "read": desk.call("sixth_get_number", numberId="seven"),
             "lost": desk.call("sixth_get_number", numberId="eight"),
@@ -195,38 +195,38 @@ def _used(settings: Settings, folder: Path) -> dict[str, Any]:
 
 
 @pytest.fixture
-def two(plugboard: Plugboard, provider: Server) -> tuple[ToolDesk, ToolDesk]:
+def two(plugboard: Plugboard, provider: OAuthProvider) -> tuple[ServiceTools, ServiceTools]:
     """Two servers of one service, with one name, in one agent; each of another team."""
     slack = provider.tenant("slack")
-    first = ToolDesk.of(plugboard, "slack")
-    slack.behave(workspace="Globex")
+    first = ServiceTools.of(plugboard, "slack")
+    slack.configure(workspace="Globex")
     second = first.another("slack")
     first.enable(first, second)
     return first, second
 
 
-def test_tools_of_two_servers_with_one_name_stay_distinct(two: tuple[ToolDesk, ToolDesk]) -> None:
+def test_tools_of_two_servers_with_one_name_stay_distinct(two: tuple[ServiceTools, ServiceTools]) -> None:
     first, second = two
 
     assert first.slug != second.slug
-    assert len(first.listed()) == 6
+    assert len(first.list_tools()) == 6
     assert not first.call("slack_list_channels")["isError"]
     assert not second.call("slack_list_channels")["isError"]
 
 
-def test_removing_a_server_renames_no_tool(two: tuple[ToolDesk, ToolDesk]) -> None:
+def test_removing_a_server_renames_no_tool(two: tuple[ServiceTools, ServiceTools]) -> None:
     first, second = two
-    before = set(second.listed())
+    before = set(second.list_tools())
 
     path = f"{first.workspace.servers}/{first.server}?detach=true"
     assert first.workspace.admin.delete(path).status_code == 204
 
-    assert set(second.listed()) == {name for name in before if name.endswith(f"_{second.slug}")}
+    assert set(second.list_tools()) == {name for name in before if name.endswith(f"_{second.slug}")}
     assert not second.call("slack_list_channels")["isError"]
 
 
 def test_tool_rules_of_agents_apply_to_services(plugboard: Plugboard) -> None:
-    desk = ToolDesk.of(plugboard, "linear")
+    desk = ServiceTools.of(plugboard, "linear")
     allowed = {"enabledMcpServerToolNames": {desk.server: ["linear_list_teams"]}}
     agent = f"{desk.workspace.agents}/{desk.agent}"
     assert desk.workspace.admin.put(agent, json=allowed).status_code == 200
@@ -234,5 +234,5 @@ def test_tool_rules_of_agents_apply_to_services(plugboard: Plugboard) -> None:
     body = {"toolName": desk.name("linear_list_issues"), "args": {}}
     refused = desk.workspace.admin.post(f"{agent}/tool-calls", json=body)
 
-    assert list(desk.listed()) == [desk.name("linear_list_teams")]
+    assert list(desk.list_tools()) == [desk.name("linear_list_teams")]
     assert refused.status_code == 404

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness import Plugboard, Workspace, complaints
+from tests.harness import Plugboard, Workspace, error_paths
 
 
 def test_an_operator_creates_a_workspace_with_its_first_admin_key(any_plugboard: Plugboard) -> None:
@@ -59,14 +59,14 @@ def test_the_list_shows_that_workspaces_exist_and_nothing_in_them(workspace: Wor
 
 @pytest.mark.parametrize("body", [{}, {"name": ""}, {"name": "x" * 101}, {"name": "\t"}, {"name": 1}])
 def test_a_workspace_needs_a_name(plugboard: Plugboard, body: dict[str, Any]) -> None:
-    assert complaints(plugboard.operator.post("/api/workspaces", json=body)) == ["name"]
+    assert error_paths(plugboard.operator.post("/api/workspaces", json=body)) == ["name"]
 
 
 @pytest.mark.parametrize("field", ["id", "apiKey", "ownerEmail"])
 def test_a_workspace_has_no_other_field(plugboard: Plugboard, field: str) -> None:
     body = {"name": "x", field: "mine"}
 
-    assert complaints(plugboard.operator.post("/api/workspaces", json=body)) == [field]
+    assert error_paths(plugboard.operator.post("/api/workspaces", json=body)) == [field]
 
 
 @pytest.mark.requirement("REL-04")
@@ -90,7 +90,7 @@ def test_an_empty_change_is_accepted(workspace: Workspace) -> None:
 
 @pytest.mark.parametrize("body", [{"name": ""}, {"name": None}])
 def test_a_name_cannot_be_removed(workspace: Workspace, body: dict[str, Any]) -> None:
-    assert complaints(workspace.admin.put(workspace.path, json=body)) == ["name"]
+    assert error_paths(workspace.admin.put(workspace.path, json=body)) == ["name"]
 
 
 def test_workspaces_may_have_the_same_name(plugboard: Plugboard) -> None:

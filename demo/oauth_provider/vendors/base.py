@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from demo.oauth_provider.endpoints import AuthorizationServer, Endpoint
-from demo.oauth_provider.http import Answer, Request, said
-from demo.oauth_provider.model import Asked, Family
+from demo.oauth_provider.http import Request, Response, json_response
+from demo.oauth_provider.model import AuthorizationRequest, Family
 
 
 def uuid_of(*parts: str) -> str:
@@ -20,7 +20,7 @@ def number_of(text: str) -> int:
     return int(hashlib.sha256(text.encode()).hexdigest()[:7], 16)
 
 
-class Service(AuthorizationServer):
+class VendorAuthorizationServer(AuthorizationServer):
     name: ClassVar[str]
     behaviour: ClassVar[Mapping[str, Any]]
     authorize_path: ClassVar[str]
@@ -39,21 +39,23 @@ class Service(AuthorizationServer):
     def more_endpoints(self) -> Mapping[str, Endpoint]:
         return {}
 
-    def revoke(self, request: Request) -> Answer:
+    def revoke(self, request: Request) -> Response:
         raise NotImplementedError
 
-    def me(self, request: Request) -> Answer:
-        token = self.tenant.grants.good(request.bearer)
+    def me(self, request: Request) -> Response:
+        token = self.tenant.grants.valid_token(request.bearer)
         if token is None:
-            return said({"error": "unauthorized"}, 401)
+            return json_response({"error": "unauthorized"}, 401)
         family = token.family
         who = {"service": self.name, "account": self.account_id(family), "person": family.person}
         grant = {"family": family.id, "generation": token.generation, "scopes": list(family.scopes)}
-        return said({**who, "workspace": family.workspace, **grant})
+        return json_response({**who, "workspace": family.workspace, **grant})
 
     def account_id(self, family: Family) -> str:
         raise NotImplementedError
 
-    def begun(self, query: Mapping[str, str], scopes: tuple[str, ...], **more: Any) -> Asked:
+    def authorization_request(
+        self, query: Mapping[str, str], scopes: tuple[str, ...], **more: Any
+    ) -> AuthorizationRequest:
         client = self.client_of(query.get("client_id"), query.get("redirect_uri", ""))
-        return Asked(client, query["redirect_uri"], query.get("state"), scopes, **more)
+        return AuthorizationRequest(client, query["redirect_uri"], query.get("state"), scopes, **more)

@@ -8,10 +8,10 @@ import uuid
 from collections.abc import Mapping
 from typing import ClassVar
 
-from demo.oauth_provider.endpoints import Endpoint, seconds, word_of
-from demo.oauth_provider.http import Answer, Json, Request, said
-from demo.oauth_provider.model import Asked, Client, Family, Given, Kind, Refusal
-from demo.oauth_provider.vendors.base import Service, number_of
+from demo.oauth_provider.endpoints import Endpoint, error_code, expires_in
+from demo.oauth_provider.http import Json, Request, Response, json_response
+from demo.oauth_provider.model import AuthorizationRequest, Client, Family, IssuedTokens, Kind, Refusal
+from demo.oauth_provider.vendors.base import VendorAuthorizationServer, number_of
 
 VERSIONS = ("2026-09", "2026-03", "v3")
 STATUSES = {
@@ -26,7 +26,7 @@ STATUSES = {
 }
 
 
-class HubSpot(Service):
+class HubSpotAuthorizationServer(VendorAuthorizationServer):
     name = "hubspot"
     behaviour: ClassVar = {
         "access_life": 1800.0,
@@ -42,7 +42,7 @@ class HubSpot(Service):
     }
     authorize_path, token_path = "/oauth/authorize", f"/oauth/{VERSIONS[0]}/token"
     revoke_path = f"{token_path}/revoke"
-    busy = said(
+    busy = json_response(
         {
             "status": "error",
             "message": "You have reached your secondly limit.",
@@ -65,69 +65,71 @@ class HubSpot(Service):
             }
         return found
 
-    def asked(self, query: Mapping[str, str]) -> Asked:
+    def parse_request(self, query: Mapping[str, str]) -> AuthorizationRequest:
         """What is asked has to be what the app is set to."""
-        asked = self.begun(query, tuple(query.get("scope", "").split(" ")))
+        asked = self.authorization_request(query, tuple(query.get("scope", "").split(" ")))
         if set(asked.scopes) != set(self.tenant.behaviour.scopes_supported):
             raise Refusal("bad scope")
         return asked
 
-    def identified(self, request: Request) -> Client:
-        if request.kind == "application/json":
+    def authenticate(self, request: Request) -> Client:
+        if request.media_type == "application/json":
             raise Refusal("bad request")
-        return self.proven(request, "client_secret_post")
+        return self.authenticate_by_secret(request, "client_secret_post")
 
-    def told(self, given: Given) -> Json:
+    def token_body(self, given: IssuedTokens) -> Json:
         family = given.family
         return {
             "token_type": "bearer",
             **({"refresh_token": given.refresh.text} if given.refresh else {}),
             "access_token": given.access.text,
-            **seconds(self.tenant.behaviour.expires_in),
+            **expires_in(self.tenant.behaviour.expires_in),
             "token_use": "access_token",
             "hub_id": number_of(family.workspace),
             "user_id": number_of(family.person),
             "scopes": list(family.scopes),
         }
 
-    def refused(self, refusal: Refusal) -> Answer:
+    def error_response(self, refusal: Refusal) -> Response:
         status, text = STATUSES.get(refusal.reason, "BAD_REQUEST"), f"{refusal.reason}."
         if self.tenant.behaviour.other_errors:
-            return said({"status": status, "message": text, "correlationId": str(uuid.uuid4())}, 400)
-        word = word_of(refusal.reason)
-        return said({"error": word, "error_description": text, "status": status, "message": text}, 400)
+            return json_response({"status": status, "message": text, "correlationId": str(uuid.uuid4())}, 400)
+        word = error_code(refusal.reason)
+        return json_response({"error": word, "error_description": text, "status": status, "message": text}, 400)
 
-    def revoke(self, request: Request) -> Answer:
+    def revoke(self, request: Request) -> Response:
         """Only the token that is named; what is unknown needs no revoking."""
         try:
-            client = self.identified(request)
+            client = self.authenticate(request)
         except Refusal as refusal:
-            return self.refused(refusal)
+            return self.error_response(refusal)
         token = self.tenant.grants.token(request.fields.get("token", ""))
         if token and token.family.client == client.id:
             self.tenant.grants.revoke(token, with_family=False)
-        return Answer(200)
+        return Response(200)
 
-    def introspect(self, request: Request) -> Answer:
+    def introspect(self, request: Request) -> Response:
         try:
-            client = self.identified(request)
+            client = self.authenticate(request)
         except Refusal as refusal:
-            return self.refused(refusal)
+            return self.error_response(refusal)
         token = self.tenant.grants.token(request.fields.get("token", ""))
         if not token or token.family.client != client.id or self.tenant.grants.condition(token.text) != "good":
-            return said({"active": False})
+            return json_response({"active": False})
         use = "refresh_token" if token.kind == "refresh" else "access_token"
-        return said({"active": True, "token_use": use, "client_id": client.id, **self._whose(token.family)})
+        return json_response({"active": True, "token_use": use, "client_id": client.id, **self._account(token.family)})
 
-    def details(self, request: Request) -> Answer:
-        token = self.tenant.grants.good(request.bearer)
+    def details(self, request: Request) -> Response:
+        token = self.tenant.grants.valid_token(request.bearer)
         if token is None:
             is_expired = self.tenant.grants.condition(request.bearer) == "expired"
             category = "EXPIRED_AUTHENTICATION" if is_expired else "INVALID_AUTHENTICATION"
-            return said({"status": "error", "message": "No.", "category": category, "correlationId": "fake"}, 401)
+            return json_response(
+                {"status": "error", "message": "No.", "category": category, "correlationId": "fake"}, 401
+            )
         portal = number_of(token.family.workspace)
         place = {"uiDomain": "app.hubspot.com", "timeZone": "Europe/Berlin", "dataHostingLocation": "eu1"}
-        return said({"portalId": portal, "accountType": "STANDARD", "companyCurrency": "EUR", **place})
+        return json_response({"portalId": portal, "accountType": "STANDARD", "companyCurrency": "EUR", **place})
 
     def account_id(self, family: Family) -> str:
         return str(number_of(family.workspace))
@@ -136,7 +138,7 @@ class HubSpot(Service):
         """Access tokens are long, and of any length."""
         return f"na1-{uuid.uuid4()}" if kind == "refresh" else f"CJ{secrets.token_urlsafe(random.randint(120, 400))}"
 
-    def _whose(self, family: Family) -> Json:
+    def _account(self, family: Family) -> Json:
         portal = {"hub_id": number_of(family.workspace), "hub_domain": f"{family.workspace.lower()}.example.com"}
         user = {"user_id": number_of(family.person), "user": f"{family.person.lower()}@example.com"}
         return {**portal, **user, "scopes": list(family.scopes)}

@@ -6,13 +6,13 @@ import secrets
 from collections.abc import Mapping
 from typing import ClassVar
 
-from demo.oauth_provider.endpoints import SentBack, seconds, word_of
-from demo.oauth_provider.http import Answer, Json, Request, said
-from demo.oauth_provider.model import Asked, Client, Family, Given, Kind, Refusal, Token
-from demo.oauth_provider.vendors.base import Service, uuid_of
+from demo.oauth_provider.endpoints import AuthorizationError, error_code, expires_in
+from demo.oauth_provider.http import Json, Request, Response, json_response
+from demo.oauth_provider.model import AuthorizationRequest, Client, Family, IssuedTokens, Kind, Refusal, Token
+from demo.oauth_provider.vendors.base import VendorAuthorizationServer, uuid_of
 
 
-class Linear(Service):
+class LinearAuthorizationServer(VendorAuthorizationServer):
     name = "linear"
     behaviour: ClassVar = {
         "access_life": 86399.0,
@@ -20,55 +20,55 @@ class Linear(Service):
         "scopes_supported": ("read", "write", "issues:create", "comments:create", "timeSchedule:write", "admin"),
     }
     authorize_path, token_path, revoke_path = "/oauth/authorize", "/oauth/token", "/oauth/revoke"
-    busy = said({"errors": [{"message": "Rate limited", "extensions": {"code": "RATELIMITED"}}]}, 400)
+    busy = json_response({"errors": [{"message": "Rate limited", "extensions": {"code": "RATELIMITED"}}]}, 400)
 
-    def asked(self, query: Mapping[str, str]) -> Asked:
+    def parse_request(self, query: Mapping[str, str]) -> AuthorizationRequest:
         scopes = tuple(dict.fromkeys(["read", *filter(None, query.get("scope", "").split(","))]))
         challenge, method = query.get("code_challenge"), query.get("code_challenge_method", "plain")
-        asked = self.begun(query, scopes, challenge=challenge, challenge_method=method)
+        asked = self.authorization_request(query, scopes, challenge=challenge, challenge_method=method)
         if query.get("actor") != "app":
             raise Refusal("actor=app is expected")
         if query.get("response_type") != "code" or method not in ("S256", "plain"):
-            raise SentBack(asked, "invalid_request")
+            raise AuthorizationError(asked, "invalid_request")
         if not set(scopes) <= set(self.tenant.behaviour.scopes_supported):
-            raise SentBack(asked, "invalid_scope")
+            raise AuthorizationError(asked, "invalid_scope")
         return asked
 
-    def identified(self, request: Request) -> Client:
+    def authenticate(self, request: Request) -> Client:
         """A code that was asked for with PKCE needs no secret."""
-        if request.kind == "application/json":
+        if request.media_type == "application/json":
             raise Refusal("bad request")
         fields = request.fields
         alone = self.tenant.clients.get(fields.get("client_id", ""))
         is_proven = "code_verifier" in fields and self.tenant.grants.has_challenge(fields.get("code", ""))
         if alone and is_proven and "client_secret" not in fields:
             return alone
-        return self.proven(request, "client_secret_post", "client_secret_basic")
+        return self.authenticate_by_secret(request, "client_secret_post", "client_secret_basic")
 
-    def told(self, given: Given) -> Json:
+    def token_body(self, given: IssuedTokens) -> Json:
         refresh = {"refresh_token": given.refresh.text} if given.refresh else {}
         scope = {"scope": " ".join(given.family.scopes)}
-        life = seconds(self.tenant.behaviour.expires_in)
+        life = expires_in(self.tenant.behaviour.expires_in)
         return {"access_token": given.access.text, "token_type": "Bearer", **life, **scope, **refresh}
 
-    def refused(self, refusal: Refusal) -> Answer:
-        word = word_of(refusal.reason)
+    def error_response(self, refusal: Refusal) -> Response:
+        word = error_code(refusal.reason)
         status = 401 if word == "invalid_client" else 400
         error = "Error" if self.tenant.behaviour.other_errors else word
-        return said({"error": error, "error_description": f"{refusal.reason}."}, status)
+        return json_response({"error": error, "error_description": f"{refusal.reason}."}, status)
 
-    def revoke(self, request: Request) -> Answer:
+    def revoke(self, request: Request) -> Response:
         """The other token of the pair lives on."""
         fields = request.fields
         text = fields.get("access_token") or fields.get("refresh_token") or request.bearer
         match self.tenant.grants.condition(text), self.tenant.grants.token(text or ""):
             case "revoked", _:
-                return said({"error": "invalid_request", "error_description": "Already revoked."}, 400)
+                return json_response({"error": "invalid_request", "error_description": "Already revoked."}, 400)
             case _, Token() as token:
                 self.tenant.grants.revoke(token, with_family=False)
-                return said({"success": True})
+                return json_response({"success": True})
             case _:
-                return said({"error": "invalid_token"}, 401)
+                return json_response({"error": "invalid_token"}, 401)
 
     def account_id(self, family: Family) -> str:
         return uuid_of("linear", family.workspace, "app", family.client)

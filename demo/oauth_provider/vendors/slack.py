@@ -7,10 +7,10 @@ import secrets
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from demo.oauth_provider.endpoints import Endpoint, seconds
-from demo.oauth_provider.http import Answer, Json, Request, said
-from demo.oauth_provider.model import Asked, Client, Family, Given, Kind, Refusal
-from demo.oauth_provider.vendors.base import Service
+from demo.oauth_provider.endpoints import Endpoint, expires_in
+from demo.oauth_provider.http import Json, Request, Response, json_response
+from demo.oauth_provider.model import AuthorizationRequest, Client, Family, IssuedTokens, Kind, Refusal
+from demo.oauth_provider.vendors.base import VendorAuthorizationServer
 
 ERRORS = {
     "unknown client": "invalid_client_id",
@@ -24,7 +24,7 @@ ERRORS = {
 }
 
 
-class Slack(Service):
+class SlackAuthorizationServer(VendorAuthorizationServer):
     name = "slack"
     behaviour: ClassVar = {
         "access_life": None,
@@ -34,30 +34,30 @@ class Slack(Service):
         "scopes_supported": ("channels:read", "channels:history", "groups:read", "groups:history", "chat:write"),
     }
     authorize_path, token_path, revoke_path = "/oauth/v2/authorize", "/api/oauth.v2.access", "/api/auth.revoke"
-    busy = said({"ok": False, "error": "ratelimited"}, 429)
+    rate_limited = json_response({"ok": False, "error": "ratelimited"}, 429)
 
     def more_endpoints(self) -> Mapping[str, Endpoint]:
         return {"/api/auth.test": Endpoint("api", ("GET", "POST"), self.test)}
 
-    def asked(self, query: Mapping[str, str]) -> Asked:
+    def parse_request(self, query: Mapping[str, str]) -> AuthorizationRequest:
         """PKCE is not switched on for the app: asking for it is a mistake that this one does not let pass."""
-        asked = self.begun(query, tuple(filter(None, query.get("scope", "").split(","))))
+        asked = self.authorization_request(query, tuple(filter(None, query.get("scope", "").split(","))))
         if not asked.scopes or not set(asked.scopes) <= set(self.tenant.behaviour.scopes_supported):
             raise Refusal("bad scope")
         if "code_challenge" in query:
             raise Refusal("bad request")
         return asked
 
-    def identified(self, request: Request) -> Client:
-        if request.kind == "application/json":
+    def authenticate(self, request: Request) -> Client:
+        if request.media_type == "application/json":
             raise Refusal("bad request")
-        return self.proven(request, "client_secret_basic", "client_secret_post")
+        return self.authenticate_by_secret(request, "client_secret_basic", "client_secret_post")
 
-    def granted(self, client: Client, fields: Json) -> Given:
+    def issue(self, client: Client, fields: Json) -> IssuedTokens:
         """A code needs no grant type."""
-        return super().granted(client, {"grant_type": "authorization_code", **fields})
+        return super().issue(client, {"grant_type": "authorization_code", **fields})
 
-    def told(self, given: Given) -> Json:
+    def token_body(self, given: IssuedTokens) -> Json:
         family = given.family
         bot = {"bot_user_id": _id("U", f"{family.workspace} bot"), "app_id": _id("A", family.client)}
         place = {"team": {"id": self.account_id(family), "name": family.workspace}, "enterprise": None}
@@ -71,30 +71,30 @@ class Slack(Service):
             "is_enterprise_install": False,
             "authed_user": {"id": _id("U", family.person)},
             **({"refresh_token": given.refresh.text} if given.refresh else {}),
-            **seconds(self.tenant.behaviour.expires_in),
+            **expires_in(self.tenant.behaviour.expires_in),
         }
 
-    def refused(self, refusal: Refusal) -> Answer:
-        return _no(ERRORS.get(refusal.reason, "invalid_arguments"))
+    def error_response(self, refusal: Refusal) -> Response:
+        return _error(ERRORS.get(refusal.reason, "invalid_arguments"))
 
-    def revoke(self, request: Request) -> Answer:
+    def revoke(self, request: Request) -> Response:
         text = request.bearer or request.fields.get("token")
         token = self.tenant.grants.token(text or "")
         if token is None or self.tenant.grants.condition(text) != "good":
-            return self._not_good(text)
+            return self._token_error(text)
         self.tenant.grants.revoke(token, with_family=True)
-        return said({"ok": True, "revoked": True})
+        return json_response({"ok": True, "revoked": True})
 
-    def test(self, request: Request) -> Answer:
+    def test(self, request: Request) -> Response:
         text = request.bearer or request.fields.get("token")
-        token = self.tenant.grants.good(text)
+        token = self.tenant.grants.valid_token(text)
         if token is None:
-            return self._not_good(text)
+            return self._token_error(text)
         workspace = token.family.workspace
         bot = {"user": "plugboard", "user_id": _id("U", f"{workspace} bot"), "bot_id": _id("B", workspace)}
         team: dict[str, Any] = {"team": workspace, "team_id": self.account_id(token.family)}
         url = f"https://{workspace.lower().replace(' ', '-')}.slack.com/"
-        return said({"ok": True, "url": url, **team, **bot, "is_enterprise_install": False})
+        return json_response({"ok": True, "url": url, **team, **bot, "is_enterprise_install": False})
 
     def account_id(self, family: Family) -> str:
         return _id("T", family.workspace)
@@ -104,13 +104,13 @@ class Slack(Service):
             return f"xoxe-1-{secrets.token_urlsafe(48)}"
         return ("xoxe.xoxb-1-" if self.tenant.behaviour.gives_refresh else "xoxb-") + secrets.token_urlsafe(32)
 
-    def _not_good(self, text: str | None) -> Answer:
+    def _token_error(self, text: str | None) -> Response:
         words = {"unknown": "invalid_auth", "revoked": "token_revoked", "expired": "token_expired"}
-        return _no(words.get(self.tenant.grants.condition(text), "invalid_auth") if text else "not_authed")
+        return _error(words.get(self.tenant.grants.condition(text), "invalid_auth") if text else "not_authed")
 
 
-def _no(error: str) -> Answer:
-    return said({"ok": False, "error": error})
+def _error(error: str) -> Response:
+    return json_response({"ok": False, "error": error})
 
 
 def _id(letter: str, text: str) -> str:

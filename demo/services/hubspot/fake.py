@@ -7,12 +7,12 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from demo.oauth_provider.http import Answer, Json, Request, said
+from demo.oauth_provider.http import Json, Request, Response, json_response
 from demo.oauth_provider.tenant import Tenant
 from demo.oauth_provider.vendors.base import number_of
 from demo.services.hubspot.data import ASSOCIATIONS, KINDS, OWNERS, PIPELINES, RECORDS
 from demo.services.hubspot.properties import definitions
-from demo.services.hubspot.search import BadSearch, searched
+from demo.services.hubspot.search import BadSearch, search
 
 VERSIONS = "2026-09|2026-03"
 OBJECT = re.compile(rf"/crm/objects/(?:{VERSIONS})/(contacts|companies|deals)(?:/([^/]+))?")
@@ -36,120 +36,125 @@ ALWAYS = {
         "pipeline",
     ),
 }
-LONGEST_URL = 8_000
+MAX_URL = 8_000
 
 
-class Refused(Exception):
-    def __init__(self, answer: Answer) -> None:
+class HubSpotError(Exception):
+    def __init__(self, answer: Response) -> None:
         super().__init__(answer.status)
-        self.answer = answer
+        self.response = answer
 
 
-class World:
+class FakeHubSpot:
     """Tests change `records` and `owners` as they like, and steer what goes wrong beyond faults of the wire."""
 
     def __init__(self, tenant: Tenant) -> None:
         self.tenant = tenant
         self.records: dict[str, list[Json]] = json.loads(json.dumps(RECORDS))
         self.owners: list[Json] = json.loads(json.dumps(OWNERS))
-        self.associated: dict[tuple[str, str], list[str]] = {}
+        self.association_overrides: dict[tuple[str, str], list[str]] = {}
         """Of a record, by its id, those of another kind: instead of what there is."""
-        self.says_urls = True
+        self.includes_urls = True
         self.domain = "app-eu1.hubspot.com"
-        self.hidden = ""
+        self.hidden_path = ""
         """What the one who connected may not see, as the beginning of paths."""
         self.writes: list[str] = []
-        self.meanwhile: Callable[[Request], object] = lambda _: None
+        self.before_response: Callable[[Request], object] = lambda _: None
         """Done before each answer."""
         self._limited: list[tuple[str, int]] = []
 
-    def limit(self, times: int, policy: str = "TEN_SECONDLY_ROLLING") -> None:
+    def rate_limit(self, times: int, policy: str = "TEN_SECONDLY_ROLLING") -> None:
         """The next requests are too many."""
         self._limited += [(policy, 429)] * times
 
-    def lock(self, times: int = 1) -> None:
+    def lock_records(self, times: int = 1) -> None:
         self._limited += [("", 423)] * times
 
-    def answer(self, request: Request) -> Answer:
-        self.meanwhile(request)
+    def respond(self, request: Request) -> Response:
+        self.before_response(request)
         try:
-            return self._answered(request)
-        except Refused as refused:
-            return refused.answer
+            return self._route(request)
+        except HubSpotError as refused:
+            return refused.response
 
-    def _answered(self, request: Request) -> Answer:
-        if len(request.path) + len(request.query_text) > LONGEST_URL:
-            return Answer(414, b"<html>URI Too Long</html>", {"Content-Type": "text/html"})
-        self._take(request)
-        self._only_read(request)
+    def _route(self, request: Request) -> Response:
+        if len(request.path) + len(request.query_text) > MAX_URL:
+            return Response(414, b"<html>URI Too Long</html>", {"Content-Type": "text/html"})
+        self._check_access(request)
+        self._check_method(request)
         if found := OBJECT.fullmatch(request.path):
             return self._object(request, found[1], found[2])
         if found := OWNER.fullmatch(request.path):
             return self._owner(request, found[1])
         if found := DEFINITIONS.fullmatch(request.path):
-            self._allow(request, found[1])
-            return said({"results": list(definitions(found[1], self.records[found[1]]))})
+            self._check_scope(request, found[1])
+            return json_response({"results": list(definitions(found[1], self.records[found[1]]))})
         if STAGES.fullmatch(request.path):
-            self._allow(request, "deals")
-            return said({"results": PIPELINES})
-        return wrong(404, "The requested resource is not found.", "OBJECT_NOT_FOUND")
+            self._check_scope(request, "deals")
+            return json_response({"results": PIPELINES})
+        return error_response(404, "The requested resource is not found.", "OBJECT_NOT_FOUND")
 
-    def _object(self, request: Request, kind: str, one: str | None) -> Answer:
-        self._allow(request, kind)
+    def _object(self, request: Request, kind: str, one: str | None) -> Response:
+        self._check_scope(request, kind)
         if one == "search":
             return self._search(request, kind)
-        return self._one(request, kind, one) if one else self._page(request, kind)
+        return self._get(request, kind, one) if one else self._page(request, kind)
 
-    def _page(self, request: Request, kind: str) -> Answer:
-        query = known(request.query, LIST)
-        limit = whole(query.get("limit", "10"), 1, 100)
-        there = [each for each in self.records[kind] if each["archived"] == flag(query)]
+    def _page(self, request: Request, kind: str) -> Response:
+        query = check_names(request.query, LIST)
+        limit = parse_integer(query.get("limit", "10"), 1, 100)
+        there = [each for each in self.records[kind] if each["archived"] == parse_archived(query)]
         start = int(query.get("after", "0")) if query.get("after", "0").isdecimal() else -1
         if start < 0:
-            raise Refused(wrong(400, "Invalid 'after' value.", "VALIDATION_ERROR"))
+            raise HubSpotError(error_response(400, "Invalid 'after' value.", "VALIDATION_ERROR"))
         later = [each for each in there if int(each["id"]) > start - 1] if start else there
-        page = [self._shown(kind, each, query) for each in later[:limit]]
+        page = [self._rendered(kind, each, query) for each in later[:limit]]
         rest = [each["id"] for each in later[limit:]]
         more = {"paging": {"next": {"after": rest[0], "link": "https://api.hubapi.com/…"}}} if rest else {}
-        return said({"results": page, **more})
+        return json_response({"results": page, **more})
 
-    def _one(self, request: Request, kind: str, one: str) -> Answer:
-        query = known(request.query, GET)
+    def _get(self, request: Request, kind: str, one: str) -> Response:
+        query = check_names(request.query, GET)
         by = query.get("idProperty", "hs_object_id")
         if by not in ("hs_object_id", "email") or (by == "email" and kind != "contacts"):
-            raise Refused(wrong(400, f"{by} is not a unique property of {kind}.", "VALIDATION_ERROR"))
+            raise HubSpotError(error_response(400, f"{by} is not a unique property of {kind}.", "VALIDATION_ERROR"))
         for each in self.records[kind]:
-            if each["properties"].get(by) == one and each["archived"] == flag(query):
-                return said(self._shown(kind, each, query))
-        return wrong(404, f"Object not found.  objectId are usually numeric. ({one})", "OBJECT_NOT_FOUND")
+            if each["properties"].get(by) == one and each["archived"] == parse_archived(query):
+                return json_response(self._rendered(kind, each, query))
+        return error_response(404, f"Object not found.  objectId are usually numeric. ({one})", "OBJECT_NOT_FOUND")
 
-    def _search(self, request: Request, kind: str) -> Answer:
-        if request.kind != "application/json":
-            return wrong(415, "Content-Type has to be application/json.", "VALIDATION_ERROR")
-        body = known(request.fields, SEARCH)
+    def _search(self, request: Request, kind: str) -> Response:
+        if request.media_type != "application/json":
+            return error_response(415, "Content-Type has to be application/json.", "VALIDATION_ERROR")
+        body = check_names(request.fields, SEARCH)
         try:
-            found, total, after = searched(self.records[kind], kind, body)
+            found, total, after = search(self.records[kind], kind, body)
         except BadSearch as bad:
-            return wrong(400, str(bad), "VALIDATION_ERROR")
+            return error_response(400, str(bad), "VALIDATION_ERROR")
         chosen = {"properties": ",".join(body.get("properties", ()))}
-        page = [self._shown(kind, each, chosen) for each in found]
+        page = [self._rendered(kind, each, chosen) for each in found]
         more = {"paging": {"next": {"after": after, "link": "https://api.hubapi.com/…"}}} if after else {}
-        return said({"total": total, "results": page, **more})
+        return json_response({"total": total, "results": page, **more})
 
-    def _owner(self, request: Request, one: str | None) -> Answer:
-        self._allow(request, "owners")
-        query = known(request.query, {"idProperty", "archived"} if one else {"limit", "after", "email", "archived"})
-        there = [each for each in self.owners if each["archived"] == flag(query)]
+    def _owner(self, request: Request, one: str | None) -> Response:
+        self._check_scope(request, "owners")
+        query = check_names(
+            request.query, {"idProperty", "archived"} if one else {"limit", "after", "email", "archived"}
+        )
+        there = [each for each in self.owners if each["archived"] == parse_archived(query)]
         if one:
             by = query.get("idProperty", "id")
             found = next((each for each in there if str(each[by]) == one), None)
-            return said(found) if found else wrong(404, f"No owner {one}.", "OBJECT_NOT_FOUND")
+            return json_response(found) if found else error_response(404, f"No owner {one}.", "OBJECT_NOT_FOUND")
         there = [each for each in there if query.get("email", each["email"]) == each["email"]]
-        limit, start = whole(query.get("limit", "100"), 1, 500), whole(query.get("after", "0"), 0, 10**9)
+        limit, start = (
+            parse_integer(query.get("limit", "100"), 1, 500),
+            parse_integer(query.get("after", "0"), 0, 10**9),
+        )
         more = {"paging": {"next": {"after": str(start + limit)}}} if len(there) > start + limit else {}
-        return said({"results": there[start : start + limit], **more})
+        return json_response({"results": there[start : start + limit], **more})
 
-    def _shown(self, kind: str, record: Json, query: Mapping[str, Any]) -> Json:
+    def _rendered(self, kind: str, record: Json, query: Mapping[str, Any]) -> Json:
         asked = [name for name in query.get("properties", "").split(",") if name]
         known_names = {each["name"] for each in definitions(kind, self.records[kind])}
         names = [name for name in dict.fromkeys([*ALWAYS[kind], *asked]) if name in known_names]
@@ -158,12 +163,14 @@ class World:
         return {
             **{name: record[name] for name in ("id", "createdAt", "updatedAt", "archived")},
             "properties": {name: record["properties"].get(name) for name in names},
-            **({"associations": found} if (found := self._related(kind, record["id"], related)) else {}),
-            **({"url": url} if self.says_urls else {}),
+            **({"associations": found} if (found := self._associations(kind, record["id"], related)) else {}),
+            **({"url": url} if self.includes_urls else {}),
         }
 
-    def _related(self, kind: str, one: str, related: list[str]) -> Json:
-        found = {other: self.associated.get((one, other)) or ASSOCIATIONS(kind, one, other) for other in related}
+    def _associations(self, kind: str, one: str, related: list[str]) -> Json:
+        found = {
+            other: self.association_overrides.get((one, other)) or ASSOCIATIONS(kind, one, other) for other in related
+        }
         return {
             other: {"results": [{"id": each, "type": f"{kind}_to_{other}"} for each in ids for _ in range(2)]}
             for other, ids in found.items()
@@ -174,42 +181,44 @@ class World:
     def _portal(self) -> int:
         return number_of(self.tenant.behaviour.workspace)
 
-    def _take(self, request: Request) -> None:
+    def _check_access(self, request: Request) -> None:
         """Whether it is let in at all."""
-        if self.tenant.grants.good(request.bearer) is None:
+        if self.tenant.grants.valid_token(request.bearer) is None:
             is_expired = self.tenant.grants.condition(request.bearer) == "expired"
             category = "EXPIRED_AUTHENTICATION" if is_expired else "INVALID_AUTHENTICATION"
-            raise Refused(wrong(401, "The OAuth token used to make this call is no good.", category))
+            raise HubSpotError(error_response(401, "The OAuth token used to make this call is no good.", category))
         if self._limited:
             policy, status = self._limited.pop(0)
-            raise Refused(_limited(policy) if status == 429 else wrong(423, "Locked for a moment.", "RESOURCE_LOCKED"))
-        if self.hidden and request.path.startswith(self.hidden):
-            raise Refused(wrong(403, "You do not have permissions to view this object.", "FORBIDDEN"))
+            raise HubSpotError(
+                _limited(policy) if status == 429 else error_response(423, "Locked for a moment.", "RESOURCE_LOCKED")
+            )
+        if self.hidden_path and request.path.startswith(self.hidden_path):
+            raise HubSpotError(error_response(403, "You do not have permissions to view this object.", "FORBIDDEN"))
 
-    def _allow(self, request: Request, kind: str) -> None:
-        token, scope = self.tenant.grants.good(request.bearer), f"crm.objects.{kind}.read"
+    def _check_scope(self, request: Request, kind: str) -> None:
+        token, scope = self.tenant.grants.valid_token(request.bearer), f"crm.objects.{kind}.read"
         if token is None or scope not in token.family.scopes:
             problem = {
                 "message": "One or more of the following scopes are required.",
                 "context": {"requiredGranularScopes": [scope, f"crm.objects.{kind}.write"]},
             }
             text = "This app hasn't been granted all required scopes to make this call."
-            raise Refused(wrong(403, text, "MISSING_SCOPES", errors=[problem]))
+            raise HubSpotError(error_response(403, text, "MISSING_SCOPES", errors=[problem]))
 
-    def _only_read(self, request: Request) -> None:
+    def _check_method(self, request: Request) -> None:
         """A search is a POST, and reads."""
         if request.method == ("POST" if request.path.endswith("/search") else "GET"):
             return
         self.writes.append(f"{request.method} {request.path}")
-        raise Refused(wrong(405, "This account is only ever read.", "METHOD_NOT_ALLOWED"))
+        raise HubSpotError(error_response(405, "This account is only ever read.", "METHOD_NOT_ALLOWED"))
 
 
-def wrong(status: int, message: str, category: str, **more: Any) -> Answer:
+def error_response(status: int, message: str, category: str, **more: Any) -> Response:
     told = {"status": "error", "message": message, "correlationId": "c0ffee", "category": category, **more}
-    return said(told, status)
+    return json_response(told, status)
 
 
-def _limited(policy: str) -> Answer:
+def _limited(policy: str) -> Response:
     told = {
         "status": "error",
         "message": f"You have reached your {policy.lower()} limit.",
@@ -218,22 +227,24 @@ def _limited(policy: str) -> Answer:
         "policyName": policy,
         "requestId": "fee",
     }
-    return said(told, 429)
+    return json_response(told, 429)
 
 
-def known(given: Mapping[str, Any], names: set[str]) -> Mapping[str, Any]:
+def check_names(given: Mapping[str, Any], names: set[str]) -> Mapping[str, Any]:
     if unknown := sorted(given.keys() - names):
-        raise Refused(wrong(400, f"Invalid input JSON or query: unknown field {unknown[0]}", "VALIDATION_ERROR"))
+        raise HubSpotError(
+            error_response(400, f"Invalid input JSON or query: unknown field {unknown[0]}", "VALIDATION_ERROR")
+        )
     return given
 
 
-def whole(text: object, least: int, most: int) -> int:
+def parse_integer(text: object, least: int, most: int) -> int:
     if not str(text).isdecimal() or not least <= int(str(text)) <= most:
-        raise Refused(wrong(400, f"{text} is not between {least} and {most}.", "VALIDATION_ERROR"))
+        raise HubSpotError(error_response(400, f"{text} is not between {least} and {most}.", "VALIDATION_ERROR"))
     return int(str(text))
 
 
-def flag(query: Mapping[str, str]) -> bool:
+def parse_archived(query: Mapping[str, str]) -> bool:
     if query.get("archived", "false") not in ("true", "false"):
-        raise Refused(wrong(400, "archived is true or false.", "VALIDATION_ERROR"))
+        raise HubSpotError(error_response(400, "archived is true or false.", "VALIDATION_ERROR"))
     return query.get("archived") == "true"

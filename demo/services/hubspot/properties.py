@@ -27,7 +27,7 @@ ALL = {
     "createdate": ("Create Date", DATETIME),
     "hubspot_owner_id": ("Owner", CHOICE),
 }
-TOLD: Mapping[str, Mapping[str, tuple[str, str]]] = {
+DESCRIPTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "contacts": {
         **ALL,
         "lastmodifieddate": ("Last Modified Date", DATETIME),
@@ -77,9 +77,9 @@ CHOICES: Mapping[str, Mapping[str, str]] = {
 
 def definitions(kind: str, records: list[Json]) -> Iterator[Json]:
     """Those that every account has, then those that some record has beside."""
-    names = dict.fromkeys([*TOLD[kind], *(name for each in records for name in each["properties"])])
+    names = dict.fromkeys([*DESCRIPTIONS[kind], *(name for each in records for name in each["properties"])])
     for name in names:
-        label, of_type = TOLD[kind].get(name, (name.replace("_", " ").capitalize(), STRING))
+        label, of_type = DESCRIPTIONS[kind].get(name, (name.replace("_", " ").capitalize(), STRING))
         choices = CHOICES.get(name, {})
         yield {
             "name": name,

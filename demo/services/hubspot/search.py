@@ -12,13 +12,13 @@ from demo.services.hubspot.data import ASSOCIATIONS
 from demo.services.hubspot.properties import DATETIME, NUMBER, STRING, types
 
 REACHABLE = 10_000
-MANY = {"contact": "contacts", "company": "companies", "deal": "deals"}
-LOOKED_AT = {
+PLURALS = {"contact": "contacts", "company": "companies", "deal": "deals"}
+SEARCHED_PROPERTIES = {
     "contacts": ("firstname", "lastname", "email", "phone", "company"),
     "companies": ("name", "domain", "phone", "website"),
     "deals": ("dealname", "pipeline", "dealstage", "description"),
 }
-NEEDS: Mapping[str, set[str]] = {
+OPERANDS: Mapping[str, set[str]] = {
     **{name: {"value"} for name in ("EQ", "NEQ", "LT", "LTE", "GT", "GTE", "CONTAINS_TOKEN", "NOT_CONTAINS_TOKEN")},
     **{name: {"values"} for name in ("IN", "NOT_IN")},
     **{name: set() for name in ("HAS_PROPERTY", "NOT_HAS_PROPERTY")},
@@ -32,7 +32,7 @@ COMPARES: Mapping[str, Callable[[float, float], bool]] = {
 }
 
 
-NOT_SAID = "There was a problem with the request."
+UNSPECIFIC_ERROR = "There was a problem with the request."
 """What HubSpot answers to most that it does not take: nothing of what it is."""
 
 
@@ -40,16 +40,18 @@ class BadSearch(Exception):
     pass
 
 
-def searched(records: list[Json], kind: str, body: Json) -> tuple[list[Json], int, str | None]:
+def search(records: list[Json], kind: str, body: Json) -> tuple[list[Json], int, str | None]:
     """A page, how many there are, and where the next one begins."""
     limit, start = _limits(body)
     there_are = types(kind, records)
     groups = _groups(body.get("filterGroups", []), there_are)
     if any(each["propertyName"] not in there_are for each in body.get("sorts", [])):
-        raise BadSearch(NOT_SAID)
+        raise BadSearch(UNSPECIFIC_ERROR)
     words = [each.lower() for each in re.findall(r"\w+", _query(body))]
-    there = [each for each in records if not each["archived"] and _says(each, kind, words)]
-    found = [each for each in there if not groups or any(_fits(each, kind, group, there_are) for group in groups)]
+    there = [each for each in records if not each["archived"] and _contains_words(each, kind, words)]
+    found = [
+        each for each in there if not groups or any(_matches_group(each, kind, group, there_are) for group in groups)
+    ]
     for order in body.get("sorts", [])[:1]:
         found = _sorted(found, order["propertyName"], order["direction"])
     after = str(start + limit) if len(found) > start + limit else None
@@ -84,41 +86,41 @@ def _groups(groups: list[Json], there_are: Mapping[str, str]) -> list[list[Json]
 
 def _check(one: Json, there_are: Mapping[str, str]) -> None:
     operator, name = one.get("operator"), one.get("propertyName")
-    if operator not in NEEDS:
+    if operator not in OPERANDS:
         raise BadSearch(f"{operator} is no operator.")
-    if name not in there_are and name not in (f"associations.{each}" for each in MANY):
-        raise BadSearch(NOT_SAID)
-    if one.keys() - {"operator", "propertyName"} != NEEDS[operator]:
-        raise BadSearch(f"{operator} takes {sorted(NEEDS[operator])}.")
+    if name not in there_are and name not in (f"associations.{each}" for each in PLURALS):
+        raise BadSearch(UNSPECIFIC_ERROR)
+    if one.keys() - {"operator", "propertyName"} != OPERANDS[operator]:
+        raise BadSearch(f"{operator} takes {sorted(OPERANDS[operator])}.")
     given = [*one.get("values", ()), *(one[each] for each in ("value", "highValue") if each in one)]
     if there_are.get(name) in (NUMBER, DATETIME) and not all(re.fullmatch(r"-?[0-9.]+", each) for each in given):
-        raise BadSearch(NOT_SAID)
+        raise BadSearch(UNSPECIFIC_ERROR)
 
 
-def _says(record: Json, kind: str, words: list[str]) -> bool:
-    there = " ".join(record["properties"].get(name) or "" for name in LOOKED_AT[kind]).lower()
+def _contains_words(record: Json, kind: str, words: list[str]) -> bool:
+    there = " ".join(record["properties"].get(name) or "" for name in SEARCHED_PROPERTIES[kind]).lower()
     tokens = re.findall(r"\w+", there)
     return all(any(token.startswith(word) for token in tokens) for word in words)
 
 
-def _fits(record: Json, kind: str, filters: list[Json], there_are: Mapping[str, str]) -> bool:
-    return all(_holds(record, kind, each, there_are.get(each["propertyName"], "")) for each in filters)
+def _matches_group(record: Json, kind: str, filters: list[Json], there_are: Mapping[str, str]) -> bool:
+    return all(_matches_filter(record, kind, each, there_are.get(each["propertyName"], "")) for each in filters)
 
 
-def _holds(record: Json, kind: str, one: Json, of_type: str) -> bool:
+def _matches_filter(record: Json, kind: str, one: Json, of_type: str) -> bool:
     name, operator = one["propertyName"], one["operator"]
     if name.startswith("associations."):
-        ids = ASSOCIATIONS(kind, record["id"], MANY[name.partition(".")[2]])
+        ids = ASSOCIATIONS(kind, record["id"], PLURALS[name.partition(".")[2]])
         return bool({one.get("value"), *one.get("values", ())} & set(ids))
     has = record["properties"].get(name)
     if operator in ("HAS_PROPERTY", "NOT_HAS_PROPERTY"):
         return bool(has) == (operator == "HAS_PROPERTY")
     if operator in ("NEQ", "NOT_IN", "NOT_CONTAINS_TOKEN"):
-        return not _matches(has, operator.replace("NEQ", "EQ").removeprefix("NOT_"), one, of_type)
-    return _matches(has, operator, one, of_type)
+        return not _compare(has, operator.replace("NEQ", "EQ").removeprefix("NOT_"), one, of_type)
+    return _compare(has, operator, one, of_type)
 
 
-def _matches(has: str | None, operator: str, one: Json, of_type: str) -> bool:
+def _compare(has: str | None, operator: str, one: Json, of_type: str) -> bool:
     """Of texts, EQ does not mind how they are written, and IN looks for them in lower case; ids are exact."""
     if not has:
         return False

@@ -23,14 +23,16 @@ VALUE, OBJECT, USUAL = 0.1, 1.0, 50
 
 def cost(schema: GraphQLSchema, operation: OperationDefinitionNode, variables: Mapping[str, Any]) -> float:
     assert schema.query_type
-    return _of_all(operation.selection_set, schema.query_type, variables, 1)
+    return _list_cost(operation.selection_set, schema.query_type, variables, 1)
 
 
-def _of_all(found: SelectionSetNode | None, kind: GraphQLObjectType, variables: Mapping[str, Any], most: int) -> float:
-    return sum(_of_one(field, kind, variables, most) for field in _fields(found))
+def _list_cost(
+    found: SelectionSetNode | None, kind: GraphQLObjectType, variables: Mapping[str, Any], most: int
+) -> float:
+    return sum(_field_cost(field, kind, variables, most) for field in _fields(found))
 
 
-def _of_one(field: FieldNode, kind: GraphQLObjectType, variables: Mapping[str, Any], most: int) -> float:
+def _field_cost(field: FieldNode, kind: GraphQLObjectType, variables: Mapping[str, Any], most: int) -> float:
     """`most`: how long a list is that stands here, as its connection was asked for."""
     known = kind.fields[field.name.value].type
     named = get_named_type(known)
@@ -38,9 +40,9 @@ def _of_one(field: FieldNode, kind: GraphQLObjectType, variables: Mapping[str, A
         return VALUE
     assert isinstance(named, GraphQLObjectType)
     if "edges" in named.fields:
-        return OBJECT + _of_all(field.selection_set, named, variables, _first(field, variables))
+        return OBJECT + _list_cost(field.selection_set, named, variables, _first(field, variables))
     times = most if _is_list(known) else 1
-    return times * (OBJECT + _of_all(field.selection_set, named, variables, 1))
+    return times * (OBJECT + _list_cost(field.selection_set, named, variables, 1))
 
 
 def _fields(found: SelectionSetNode | None) -> Iterator[FieldNode]:

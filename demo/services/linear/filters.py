@@ -31,36 +31,36 @@ COMPARES: Mapping[str, Callable[[Any, Any], bool]] = {
     "containsIgnoreCase": lambda value, wanted: wanted.lower() in str(value).lower(),
     "startsWith": lambda value, wanted: str(value).startswith(wanted),
 }
-OF_MANY = {"some": any, "every": all}
+QUANTIFIERS = {"some": any, "every": all}
 
 
-def refused(message: str, code: str = "INPUT_ERROR", kind: str = "invalid input") -> GraphQLError:
+def graphql_error(message: str, code: str = "INPUT_ERROR", kind: str = "invalid input") -> GraphQLError:
     more = {"code": code, "type": kind, "userError": True, "userPresentableMessage": message}
     return GraphQLError(message, extensions=more)
 
 
-def holds(value: Any, wanted: Json | None) -> bool:
+def matches(value: Any, wanted: Json | None) -> bool:
     """`value` is an object of the data, a list of them, or a plain value."""
     if not wanted:
         return True
     if isinstance(value, list):
-        return _of_many(value, wanted)
+        return _list_matches(value, wanted)
     if isinstance(value, dict):
-        return all(_field(value, name, each) for name, each in wanted.items())
+        return all(_field_matches(value, name, each) for name, each in wanted.items())
     if "null" in wanted:
         return (value is None) is wanted["null"]
     if wanted.keys() <= COMPARES.keys():
-        return all(COMPARES[name](_same(value, each), each_wanted(each)) for name, each in wanted.items())
+        return all(COMPARES[name](_comparable(value, each), resolve_duration(each)) for name, each in wanted.items())
     return False
 
 
 def page(items: Sequence[Json], args: Mapping[str, Any]) -> Json:
     """As a Relay connection; a cursor is the id of what is before the page."""
     if args.get("last") is not None or args.get("before") is not None:
-        raise refused("This world pages forward only.")
+        raise graphql_error("This world pages forward only.")
     first = USUAL if args.get("first") is None else args["first"]
     if not 0 < first <= MOST:
-        raise refused(f"first must be between 1 and {MOST}.")
+        raise graphql_error(f"first must be between 1 and {MOST}.")
     start = _after(items, args.get("after"))
     shown = list(items[start : start + first])
     cursors = [_cursor(each) for each in shown]
@@ -80,7 +80,7 @@ def ordered(items: Sequence[Json], args: Mapping[str, Any]) -> list[Json]:
     return sorted(kept, key=lambda each: str(each.get(by, "")), reverse=True)
 
 
-def each_wanted(wanted: Any) -> Any:
+def resolve_duration(wanted: Any) -> Any:
     """Durations count from now."""
     ago = DURATION.fullmatch(wanted) if isinstance(wanted, str) else None
     if ago is None:
@@ -89,38 +89,40 @@ def each_wanted(wanted: Any) -> Any:
     return (NOW - timedelta(days=days)).isoformat()
 
 
-def _same(value: Any, wanted: Any) -> Any:
+def _comparable(value: Any, wanted: Any) -> Any:
     """Times are compared as times, whatever is left out of them."""
     if isinstance(value, str) and value.endswith("Z") and isinstance(wanted, str):
         return datetime.fromisoformat(value).isoformat()
     return value
 
 
-def _field(value: Json, name: str, wanted: Any) -> bool:
+def _field_matches(value: Json, name: str, wanted: Any) -> bool:
     if wanted is None:
         return True
     match name:
         case "and":
-            return all(holds(value, each) for each in wanted)
+            return all(matches(value, each) for each in wanted)
         case "or":
-            return any(holds(value, each) for each in wanted)
+            return any(matches(value, each) for each in wanted)
         case "null":
             return wanted is False
         case "id":
             _check_ids(wanted)
-    return holds(value.get(name), wanted)
+    return matches(value.get(name), wanted)
 
 
-def _of_many(values: list[Json], wanted: Json) -> bool:
-    of_many = [of(holds(each, wanted[name]) for each in values) for name, of in OF_MANY.items() if wanted.get(name)]
-    rest = {name: each for name, each in wanted.items() if name not in OF_MANY}
-    return all(of_many) and (not rest or any(holds(each, rest) for each in values))
+def _list_matches(values: list[Json], wanted: Json) -> bool:
+    of_many = [
+        of(matches(each, wanted[name]) for each in values) for name, of in QUANTIFIERS.items() if wanted.get(name)
+    ]
+    rest = {name: each for name, each in wanted.items() if name not in QUANTIFIERS}
+    return all(of_many) and (not rest or any(matches(each, rest) for each in values))
 
 
 def _check_ids(wanted: Json) -> None:
     given = [wanted.get("eq"), wanted.get("neq"), *(wanted.get("in") or []), *(wanted.get("nin") or [])]
     if not all(UUID.fullmatch(each) for each in given if each is not None):
-        raise refused("Argument Validation Error: id must be a UUID.")
+        raise graphql_error("Argument Validation Error: id must be a UUID.")
 
 
 def _cursor(item: Json) -> str:
@@ -132,5 +134,5 @@ def _after(items: Sequence[Json], cursor: str | None) -> int:
         return 0
     found = [index for index, each in enumerate(items) if _cursor(each) == cursor]
     if not found:
-        raise refused("Argument Validation Error: after must be a cursor of this list.")
+        raise graphql_error("Argument Validation Error: after must be a cursor of this list.")
     return found[0] + 1

@@ -31,7 +31,7 @@ WORK: Sequence[tuple[str, str, str | None, tuple[str, ...], int | None]] = (
 )
 
 
-def furnished() -> Store:
+def demo_store() -> Store:
     store = Store()
     store.plain_page(WIKI, WORKSPACE, "Company wiki", "2026-11-10T09:30:00.000Z")
     _guide(store)
@@ -92,10 +92,10 @@ def _table(store: Store) -> None:
 
 
 def _options(*names: str) -> list[Json]:
-    return [_chosen(name) | {"description": None} for name in names]
+    return [_select_value(name) | {"description": None} for name in names]
 
 
-def _chosen(name: str) -> Json:
+def _select_value(name: str) -> Json:
     return {"id": f"option-{name}", "name": name, "color": "default"}
 
 
@@ -103,13 +103,13 @@ def property_of(of: str, kind: str, **inside: Any) -> Json:
     return {"id": of, "name": "", "description": None, "type": kind, kind: inside}
 
 
-def _named(properties: Json) -> Json:
+def _properties_by_name(properties: Json) -> Json:
     return {name: each | {"name": name} for name, each in properties.items()}
 
 
 def _tasks(store: Store) -> None:
     store.database(TASKS, {"type": "page_id", "page_id": WIKI}, "Tasks", {TASKS_SOURCE: "Tasks"})
-    properties = _named(
+    properties = _properties_by_name(
         {
             "Task": property_of("title", "title"),
             "Status": property_of("st%3A1", "status", options=_options(*STATUS), groups=[]),
@@ -141,9 +141,9 @@ def _task(
     owner = ADA if number % 2 else GRACE
     values: Json = {
         "Task": ("title", "title", rich(title)),
-        "Status": ("st%3A1", "status", _chosen(status)),
+        "Status": ("st%3A1", "status", _select_value(status)),
         "Due": ("du%3B2", "date", due and {"start": due, "end": None, "time_zone": None}),
-        "Tags": ("tg%3C3", "multi_select", [_chosen(tag) for tag in tags]),
+        "Tags": ("tg%3C3", "multi_select", [_select_value(tag) for tag in tags]),
         "Points": ("pt%3D4", "number", points),
         "Owner": ("ow%3E5", "people", [user(owner)]),
         "Urgent": ("ur%3F6", "checkbox", number in (1, 8)),
@@ -162,11 +162,11 @@ def _customers(store: Store) -> None:
     store.database(CUSTOMERS, {"type": "page_id", "page_id": WIKI}, "Customers", {ACCOUNTS: "Accounts", LEADS: "Leads"})
     for of, name in ((ACCOUNTS, "Accounts"), (LEADS, "Leads")):
         columns = {"Name": property_of("title", "title"), "Plan": property_of("pl", "select", options=_options("Free"))}
-        store.data_source(of, CUSTOMERS, name, _named(columns))
+        store.data_source(of, CUSTOMERS, name, _properties_by_name(columns))
     for of, name in ((ACCOUNTS, "Borealis Ltd"), (LEADS, "Cassiopeia GmbH")):
         values: Json = {
             "Name": {"id": "title", "type": "title", "title": rich(name)},
-            "Plan": {"id": "pl", "type": "select", "select": _chosen("Free")},
+            "Plan": {"id": "pl", "type": "select", "select": _select_value("Free")},
         }
         parent = {"type": "data_source_id", "data_source_id": of, "database_id": CUSTOMERS}
         store.page(id_of("Customers", name), parent, values, "2026-11-05T10:00:00.000Z")

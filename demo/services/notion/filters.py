@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from demo.services.notion.rules import check_array, check_id, demand, is_moment
+from demo.services.notion.rules import check_array, check_id, is_date, require
 from demo.services.notion.store import Json
 
 MAX_NESTED = 2
@@ -33,11 +33,11 @@ OPERATORS: Mapping[str, frozenset[str]] = {
 
 
 def check_filter(found: Json, properties: Mapping[str, Json], depth: int = 0) -> None:
-    demand(isinstance(found, dict), "body failed validation: body.filter should be an object.")
+    require(isinstance(found, dict), "body failed validation: body.filter should be an object.")
     for word in ("and", "or"):
         if word in found:
-            demand(depth < MAX_NESTED, f"body failed validation: body.filter.{word} should be not present.")
-            demand(len(found) == 1, f"body failed validation: body.filter has more than `{word}`.")
+            require(depth < MAX_NESTED, f"body failed validation: body.filter.{word} should be not present.")
+            require(len(found) == 1, f"body failed validation: body.filter has more than `{word}`.")
             for each in check_array(found[word], f"body.filter.{word}"):
                 check_filter(each, properties, depth + 1)
             return
@@ -47,22 +47,22 @@ def check_filter(found: Json, properties: Mapping[str, Json], depth: int = 0) ->
 
 def _kind_of(found: Json, properties: Mapping[str, Json]) -> str:
     known = properties.get(found.get("property", ""))
-    demand(known, f"Could not find property with name or id: {found.get('property')}")
+    require(known, f"Could not find property with name or id: {found.get('property')}")
     assert known
     kind = str(known["type"])
     wrong = next((name for name in found if name not in ("property", "type")), "")
-    demand(kind in found, f"database property {kind} does not match filter {wrong}")
+    require(kind in found, f"database property {kind} does not match filter {wrong}")
     return kind
 
 
 def _check_test(kind: str, test: object) -> None:
     where = f"body failed validation: body.filter.{kind}"
-    demand(isinstance(test, dict) and len(test) == 1, f"{where} should be one condition, instead was `{test}`.")
+    require(isinstance(test, dict) and len(test) == 1, f"{where} should be one condition, instead was `{test}`.")
     assert isinstance(test, dict)
     for name, value in test.items():
-        demand(name in OPERATORS[kind], f"{where}.{name} should be not present.")
+        require(name in OPERATORS[kind], f"{where}.{name} should be not present.")
         check, wanted = _check_of(kind, name)
-        demand(check(value), f"{where}.{name} should be {wanted}, instead was `{value!r}`.")
+        require(check(value), f"{where}.{name} should be {wanted}, instead was `{value!r}`.")
 
 
 def _check_of(kind: str, name: str) -> Check:
@@ -89,7 +89,7 @@ CHECKS: Mapping[str, Check] = {
     **dict.fromkeys(("select", "status", "multi_select"), (lambda value: isinstance(value, str | list), "a string")),
     **dict.fromkeys(
         ("date", "created_time", "last_edited_time"),
-        (lambda value: value in RELATIVE or is_moment(value), "a valid ISO 8601 date string"),
+        (lambda value: value in RELATIVE or is_date(value), "a valid ISO 8601 date string"),
     ),
     "checkbox": (lambda value: isinstance(value, bool), "a boolean"),
     "relation": (_is_id, "an id"),

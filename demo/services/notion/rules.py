@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from demo.oauth_provider.http import Answer, said
+from demo.oauth_provider.http import Response, json_response
 from demo.services.notion.store import ADA, NOW, READ_ONLY, Json, rich, user
 
 MAX_ARRAY, MAX_TEXT, MAX_ELEMENTS, MAX_DEPTH, MAX_BYTES = 100, 2000, 1000, 2, 500_000
@@ -31,7 +31,7 @@ OTHER_BLOCKS = {
     "column_list",
     "column",
 }
-INSIDE: Mapping[str, set[str]] = {
+BLOCK_FIELDS: Mapping[str, set[str]] = {
     "to_do": {"checked"},
     "code": {"language", "caption"},
     "callout": {"icon"},
@@ -44,30 +44,30 @@ INSIDE: Mapping[str, set[str]] = {
 }
 
 
-class Refused(Exception):
-    def __init__(self, answer: Answer) -> None:
+class NotionError(Exception):
+    def __init__(self, answer: Response) -> None:
         super().__init__(answer.body)
-        self.answer = answer
+        self.response = answer
 
 
-def error(status: int, code: str, message: str, more: Json | None = None, **headers: str) -> Answer:
+def error(status: int, code: str, message: str, more: Json | None = None, **headers: str) -> Response:
     body = {"object": "error", "status": status, "code": code, "message": message}
     extra = {"additional_data": more} if more else {}
-    return said({**body, **extra, "request_id": "5f1c9a1e-0000-4000-8000-000000000000"}, status, **headers)
+    return json_response({**body, **extra, "request_id": "5f1c9a1e-0000-4000-8000-000000000000"}, status, **headers)
 
 
-def invalid(message: str) -> Refused:
-    return Refused(error(400, "validation_error", message))
+def invalid(message: str) -> NotionError:
+    return NotionError(error(400, "validation_error", message))
 
 
-def demand(holds: object, message: str) -> None:
+def require(holds: object, message: str) -> None:
     if not holds:
         raise invalid(message)
 
 
-def keys(found: Mapping[str, Any], allowed: set[str], where: str = "body") -> None:
+def check_keys(found: Mapping[str, Any], allowed: set[str], where: str = "body") -> None:
     for name in found:
-        demand(name in allowed, f"{where} failed validation: {where}.{name} should be not present, instead was `…`.")
+        require(name in allowed, f"{where} failed validation: {where}.{name} should be not present, instead was `…`.")
 
 
 def check_id(of: object, where: str) -> None:
@@ -77,7 +77,7 @@ def check_id(of: object, where: str) -> None:
         raise invalid(f"{where} failed validation: {where} should be a valid uuid, instead was `{of}`.") from None
 
 
-def is_moment(value: object) -> bool:
+def is_date(value: object) -> bool:
     """A day that there is, with or without a time."""
     if not isinstance(value, str) or not DAY.match(value):
         return False
@@ -89,46 +89,48 @@ def is_moment(value: object) -> bool:
 
 
 def check_array(found: object, where: str) -> list[Any]:
-    demand(isinstance(found, list), f"body failed validation: {where} should be an array, instead was `{found!r:.40}`.")
+    require(
+        isinstance(found, list), f"body failed validation: {where} should be an array, instead was `{found!r:.40}`."
+    )
     assert isinstance(found, list)
     most = f"body failed validation: {where}.length should be ≤ `{MAX_ARRAY}`, instead was `{len(found)}`."
-    demand(len(found) <= MAX_ARRAY, most)
+    require(len(found) <= MAX_ARRAY, most)
     return found
 
 
 def check_rich(found: object, where: str) -> None:
     for at, each in enumerate(check_array(found, where)):
-        keys(each, {"type", "text", "annotations", "mention", "equation"}, f"{where}[{at}]")
+        check_keys(each, {"type", "text", "annotations", "mention", "equation"}, f"{where}[{at}]")
         text = each.get("text") or {}
         content, link = str(text.get("content", "")), (text.get("link") or {}).get("url")
         length = f"{where}[{at}].text.content.length should be ≤ `{MAX_TEXT}`, instead was `{len(content)}`."
-        demand(len(content) <= MAX_TEXT, f"body failed validation: body.{length}")
-        demand(link is None or URL.fullmatch(link), "Invalid URL for link.")
+        require(len(content) <= MAX_TEXT, f"body failed validation: body.{length}")
+        require(link is None or URL.fullmatch(link), "Invalid URL for link.")
 
 
 def check_blocks(found: object, where: str = "body.children", depth: int = 0) -> int:
     """How many there are."""
-    demand(depth <= MAX_DEPTH, f"body failed validation: {where} should be not present, instead was `[…]`.")
+    require(depth <= MAX_DEPTH, f"body failed validation: {where} should be not present, instead was `[…]`.")
     count = 0
     for at, each in enumerate(check_array(found, where)):
         count += 1 + _check_block(each, f"{where}[{at}]", depth)
-    demand(depth or count <= MAX_ELEMENTS, f"{where} has {count} block elements, 1000 are the most.")
+    require(depth or count <= MAX_ELEMENTS, f"{where} has {count} block elements, 1000 are the most.")
     return count
 
 
 def _check_block(block: Any, where: str, depth: int) -> int:
     kinds = [name for name in block if name not in ("object", "type")]
     kind = kinds[0] if len(kinds) == 1 else ""
-    demand(kind in TEXT_BLOCKS | OTHER_BLOCKS, f"body failed validation: {where}.{kind or 'type'} should be defined.")
+    require(kind in TEXT_BLOCKS | OTHER_BLOCKS, f"body failed validation: {where}.{kind or 'type'} should be defined.")
     inside = block[kind]
     usual = {"rich_text", "color"} if kind in TEXT_BLOCKS else set()
-    keys(inside, usual | INSIDE.get(kind, set()) | {"children"}, f"{where}.{kind}")
+    check_keys(inside, usual | BLOCK_FIELDS.get(kind, set()) | {"children"}, f"{where}.{kind}")
     if kind in TEXT_BLOCKS:
-        demand("rich_text" in inside, f"body failed validation: {where}.{kind}.rich_text should be defined.")
+        require("rich_text" in inside, f"body failed validation: {where}.{kind}.rich_text should be defined.")
         check_rich(inside["rich_text"], f"{where}.{kind}.rich_text")
     if kind == "code":
         named = f"{where}.code.language should be a known language, instead was `{inside.get('language')}`."
-        demand(inside.get("language") in LANGUAGES, f"body failed validation: {named}")
+        require(inside.get("language") in LANGUAGES, f"body failed validation: {named}")
     if kind == "table":
         _check_table(inside, where)
     children = inside.get("children")
@@ -138,48 +140,50 @@ def _check_block(block: Any, where: str, depth: int) -> int:
 def _check_table(inside: Json, where: str) -> None:
     for row in inside.get("children") or []:
         width = len(row["table_row"]["cells"])
-        demand(width == inside.get("table_width"), f"{where}: Number of cells in table row must match the table width.")
+        require(
+            width == inside.get("table_width"), f"{where}: Number of cells in table row must match the table width."
+        )
 
 
-def shown_values(given: object, properties: Mapping[str, Json]) -> Json:
+def stored_values(given: object, properties: Mapping[str, Json]) -> Json:
     """Values of a request, as answers have them, if they fit the properties of a data source or of a page."""
-    demand(isinstance(given, dict), "body failed validation: body.properties should be an object.")
+    require(isinstance(given, dict), "body failed validation: body.properties should be an object.")
     assert isinstance(given, dict)
     made: Json = {}
     for name, value in given.items():
         known = properties.get(name)
-        demand(known, f"{name} is not a property that exists.")
+        require(known, f"{name} is not a property that exists.")
         assert known
         kind = known["type"]
-        demand(kind not in READ_ONLY, f"{name} cannot be written.")
-        demand(isinstance(value, dict) and kind in value, f"{name} is expected to be {kind}.")
-        made[name] = {"id": known["id"], "type": kind, kind: _shown(name, kind, value[kind], known)}
+        require(kind not in READ_ONLY, f"{name} cannot be written.")
+        require(isinstance(value, dict) and kind in value, f"{name} is expected to be {kind}.")
+        made[name] = {"id": known["id"], "type": kind, kind: _stored_value(name, kind, value[kind], known)}
     return made
 
 
-def _shown(name: str, kind: str, value: Any, known: Json) -> Any:
+def _stored_value(name: str, kind: str, value: Any, known: Json) -> Any:
     where = f"body.properties.{name}"
     if kind in ("title", "rich_text"):
         check_rich(value, f"{where}.{kind}")
         return rich(value)
     if kind in ("multi_select", "people", "relation"):
-        return [_listed(name, kind, each, known) for each in check_array(value, where)]
+        return [_stored_item(name, kind, each, known) for each in check_array(value, where)]
     if value is None:
         return None
     match kind:
         case "status" | "select":
             return _option(name, kind, value, known)
         case "number":
-            demand(isinstance(value, int | float), f"{name} is expected to be number.")
+            require(isinstance(value, int | float), f"{name} is expected to be number.")
         case "date":
             for at in ("start", "end"):
-                is_fine = is_moment(value.get(at)) or (at == "end" and value.get(at) is None)
-                demand(is_fine, f"body failed validation: {where}.date.{at} should be a valid ISO 8601 date string.")
+                is_fine = is_date(value.get(at)) or (at == "end" and value.get(at) is None)
+                require(is_fine, f"body failed validation: {where}.date.{at} should be a valid ISO 8601 date string.")
             return {"start": value["start"], "end": value.get("end"), "time_zone": None}
     return value
 
 
-def _listed(name: str, kind: str, value: Json, known: Json) -> Json:
+def _stored_item(name: str, kind: str, value: Json, known: Json) -> Json:
     if kind == "multi_select":
         return _option(name, kind, value, known)
     check_id(value.get("id"), f"body.properties.{name}.{kind}.id")
@@ -189,14 +193,14 @@ def _listed(name: str, kind: str, value: Json, known: Json) -> Json:
 def _option(name: str, kind: str, value: Json, known: Json) -> Json:
     options = {each["name"]: each for each in known[kind].get("options", [])} if kind in known else {}
     said_name = value.get("name", "")
-    demand("," not in said_name, f"Invalid {kind} option. Commas are not allowed.")
+    require("," not in said_name, f"Invalid {kind} option. Commas are not allowed.")
     is_there = kind != "status" or not options or said_name in options
-    demand(is_there, f'Invalid status option. Status option "{said_name}" does not exist" for property {name}.')
+    require(is_there, f'Invalid status option. Status option "{said_name}" does not exist" for property {name}.')
     chosen = options.get(said_name, {"id": f"new-{said_name}", "name": said_name, "color": "default"})
     return {name: each for name, each in chosen.items() if name != "description"}
 
 
-def at_first(properties: Mapping[str, Json]) -> Json:
+def empty_values(properties: Mapping[str, Json]) -> Json:
     """The values of a page that nobody has given any."""
     empty: Json = {"multi_select": [], "people": [], "relation": [], "rich_text": [], "title": [], "files": []}
     reckoned: Json = {

@@ -71,17 +71,17 @@ class Store:
     children: dict[str, list[str]] = field(default_factory=dict)
     users: dict[str, str] = field(default_factory=lambda: dict(USERS))
     hidden: set[str] = field(default_factory=set)
-    made: int = 0
+    ids_created: int = 0
 
     def next_id(self) -> str:
-        self.made += 1
-        return id_of("made", str(self.made))
+        self.ids_created += 1
+        return id_of("made", str(self.ids_created))
 
     def shared(self, of: str, *kinds: str) -> Json | None:
         found = self.objects.get(_dashed(of))
         return found if found and found["object"] in kinds and found["id"] not in self.hidden else None
 
-    def of_kind(self, *kinds: str) -> list[Json]:
+    def objects_of_kind(self, *kinds: str) -> list[Json]:
         return [each for each in self.objects.values() if each["object"] in kinds and each["id"] not in self.hidden]
 
     def page(self, of: str, parent: Json, properties: Json, edited: str = NOW, **more: Any) -> Json:

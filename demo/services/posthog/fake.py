@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from demo.oauth_provider.http import Answer, Request, said
+from demo.oauth_provider.http import Request, Response, json_response
 from demo.oauth_provider.tenant import Tenant
 from demo.services.posthog.data import KATHERINE, ORGANIZATION, SHOP, events, objects, projects
 from demo.services.posthog.history import activity, members, status
-from demo.services.posthog.lists import PARAMETERS, listed
+from demo.services.posthog.lists import PARAMETERS, filter_list
 from demo.services.posthog.query import Queries, QueryRefused
 
 Json = dict[str, Any]
@@ -31,14 +31,14 @@ _ORGANIZATION = re.compile(r"/api/organizations/(?P<organization>[^/]+)/(?P<plac
 
 
 @dataclass
-class Key:
+class ApiKey:
     scopes: tuple[str, ...] = SCOPES
     teams: tuple[int, ...] = ()
     """The projects that it is limited to; none: it is not."""
 
 
 @dataclass
-class Running:
+class RunningQuery:
     """A query that was asked for, and how many looks at it are still in vain."""
 
     result: Json
@@ -46,183 +46,189 @@ class Running:
     error: str = ""
 
 
-class Refused(Exception):
+class PostHogError(Exception):
     def __init__(self, status: int, kind: str, code: str, detail: str, attr: str | None = None) -> None:
         super().__init__(detail)
-        self.answer = said({"type": kind, "code": code, "detail": detail, "attr": attr}, status)
+        self.response = json_response({"type": kind, "code": code, "detail": detail, "attr": attr}, status)
 
 
 @dataclass
-class World:
+class FakePostHog:
     tenant: Tenant
-    keys: dict[str, Key] = field(default_factory=lambda: {"phx_demo": Key()})
+    keys: dict[str, ApiKey] = field(default_factory=lambda: {"phx_demo": ApiKey()})
     projects: list[Json] = field(default_factory=projects)
     objects: dict[str, list[Json]] = field(default_factory=objects)
     events: list[Json] = field(default_factory=events)
     writes: list[str] = field(default_factory=list)
     """What was asked that is no read; nothing ever should be."""
-    looks: int = 1
+    polls: int = 1
     """How often a new query is still running when it is looked at; 0: the answer is there at once."""
     cached_at: str = ""
     """Results are of then."""
 
     def __post_init__(self) -> None:
         self._queries = Queries(lambda: {"events": self.events, "persons": self.objects["persons"]})
-        self._running: dict[str, Running] = {}
-        self._next: list[Callable[[], Answer]] = []
+        self._running: dict[str, RunningQuery] = {}
+        self._next: list[Callable[[], Response]] = []
 
-    def limit(self, seconds: int | None, times: int = 1) -> None:
+    def rate_limit(self, seconds: int | None, times: int = 1) -> None:
         """The next requests are too many."""
         detail = f"Request was throttled. Expected available in {seconds} seconds."
         waiting = {} if seconds is None else {"Retry_After": str(seconds)}
         told = {"type": "throttled_error", "code": "throttled", "detail": detail, "attr": None}
-        self._next += [lambda: said(told, 429, **waiting)] * times
+        self._next += [lambda: json_response(told, 429, **waiting)] * times
 
-    def fail(self, status: int, kind: str, detail: str) -> None:
+    def inject_failure(self, status: int, kind: str, detail: str) -> None:
         """The next request does."""
-        self._next.append(lambda: said({"type": kind, "code": "error", "detail": detail, "attr": None}, status))
+        self._next.append(
+            lambda: json_response({"type": kind, "code": "error", "detail": detail, "attr": None}, status)
+        )
 
-    def answer(self, request: Request) -> Answer:
+    def respond(self, request: Request) -> Response:
         reads = request.method == "GET" or (request.method == "POST" and request.path.endswith("/query/"))
         if not reads:
             self.writes.append(f"{request.method} {request.path}")
-            return said({"type": "invalid_request", "code": "method_not_allowed", "detail": "Read only."}, 405)
+            return json_response({"type": "invalid_request", "code": "method_not_allowed", "detail": "Read only."}, 405)
         if not request.path.endswith("/"):
-            return Answer(301, b"", {"Location": f"/posthog{request.path}/"})
+            return Response(301, b"", {"Location": f"/posthog{request.path}/"})
         try:
             key = self._key(request)
-            return self._next.pop(0)() if self._next else self._answered(request, key)
-        except Refused as refused:
-            return refused.answer
+            return self._next.pop(0)() if self._next else self._route(request, key)
+        except PostHogError as refused:
+            return refused.response
 
-    def _key(self, request: Request) -> Key:
+    def _key(self, request: Request) -> ApiKey:
         key = self.keys.get(request.bearer or "")
         if key is None:
             detail = "Invalid personal API key." if request.bearer else "Authentication credentials were not provided."
-            raise Refused(401, "authentication_error", "authentication_failed", detail)
+            raise PostHogError(401, "authentication_error", "authentication_failed", detail)
         return key
 
-    def _answered(self, request: Request, key: Key) -> Answer:
+    def _route(self, request: Request, key: ApiKey) -> Response:
         path = request.path
         if path == "/api/users/@me/":
             shop = {"id": SHOP, "name": "Acme Shop"}
-            return said({**KATHERINE, "team": shop, "organization": ORGANIZATION, "organizations": [ORGANIZATION]})
+            return json_response(
+                {**KATHERINE, "team": shop, "organization": ORGANIZATION, "organizations": [ORGANIZATION]}
+            )
         if path == "/api/personal_api_keys/@current/":
             about = {"id": "key-1", "label": "Plugboard", "value": None, "scoped_organizations": []}
-            return said({**about, "scopes": list(key.scopes), "scoped_teams": list(key.teams)})
+            return json_response({**about, "scopes": list(key.scopes), "scoped_teams": list(key.teams)})
         if found := _ORGANIZATION.fullmatch(path):
-            return self._of_organization(request, key, **found.groupdict())
+            return self._organization(request, key, **found.groupdict())
         if found := _PROJECT.fullmatch(path):
-            return said(self._project(key, found["project"], "project:read"))
+            return json_response(self._project(key, found["project"], "project:read"))
         if found := _OBJECT.fullmatch(path):
             return self._object(request, key, **found.groupdict())
         raise no_endpoint()
 
-    def _of_organization(self, request: Request, key: Key, organization: str, place: str) -> Answer:
-        self._need(key, "organization:read" if place == "projects" else "organization_member:read")
+    def _organization(self, request: Request, key: ApiKey, organization: str, place: str) -> Response:
+        self._require_scope(key, "organization:read" if place == "projects" else "organization_member:read")
         if key.teams:
             detail = "API keys with scoped projects are only supported on project-based endpoints."
-            raise Refused(403, "authentication_error", "permission_denied", detail)
+            raise PostHogError(403, "authentication_error", "permission_denied", detail)
         if organization not in (ORGANIZATION["id"], "@current"):
-            raise Refused(404, "invalid_request", "not_found", "Organization not found.")
+            raise PostHogError(404, "invalid_request", "not_found", "Organization not found.")
         return self._page(request, self.projects if place == "projects" else members())
 
-    def _project(self, key: Key, number: str, scope: str) -> Json:
+    def _project(self, key: ApiKey, number: str, scope: str) -> Json:
         found = next((each for each in self.projects if str(each["id"]) == number), None)
         if found is None:
-            raise Refused(404, "invalid_request", "not_found", "Project not found.")
+            raise PostHogError(404, "invalid_request", "not_found", "Project not found.")
         if key.teams and found["id"] not in key.teams:
             detail = f"API key does not have access to the requested project: ID {number}."
-            raise Refused(403, "authentication_error", "permission_denied", detail)
-        self._need(key, scope)
+            raise PostHogError(403, "authentication_error", "permission_denied", detail)
+        self._require_scope(key, scope)
         return found
 
     def _object(
         self,
         request: Request,
-        key: Key,
+        key: ApiKey,
         project: str,
         place: str,
         id: str | None,  # noqa: A002  its name in the path
         more: str | None,
-    ) -> Answer:
+    ) -> Response:
         if (place not in self.objects and place != "query") or (more and (place, more) not in PARTS):
             raise no_endpoint()
         scope = "activity_log" if more == "activity" else place.removesuffix("s")
         owner = self._project(key, project, f"{scope}:read")
         if place == "query":
-            return self._look(id) if id else self._query(request)
+            return self._poll(id) if id else self._query(request)
         there = self.objects[place] if owner["id"] == SHOP else []
         if id is None:
             return self._list(request, place, there)
         found = next((each for each in there if id in (str(each["id"]), each.get("uuid"))), None)
         if found is None:
-            raise Refused(404, "invalid_request", "not_found", "Not found.")
+            raise PostHogError(404, "invalid_request", "not_found", "Not found.")
         if more == "activity":
-            return said(activity(request, found))
+            return json_response(activity(request, found))
         if more == "status":
-            return said(status(found))
-        return said(_stats() if more == "stats" else _shown(found))
+            return json_response(status(found))
+        return json_response(_stats() if more == "stats" else _without_secrets(found))
 
-    def _list(self, request: Request, place: str, there: list[Json]) -> Answer:
+    def _list(self, request: Request, place: str, there: list[Json]) -> Response:
         known = {*PARAMETERS.get(place, ("search",)), "limit", "offset"}
         for name in request.query.keys() - known:
-            raise Refused(400, "validation_error", "invalid_input", "Unknown parameter.", name)
+            raise PostHogError(400, "validation_error", "invalid_input", "Unknown parameter.", name)
         if len(request.query.get("search", "")) > LONGEST_SEARCH:
-            raise Refused(400, "validation_error", "invalid_input", "Ensure it has at most 200 characters.", "search")
-        found = listed(place, there, request.query)
-        return self._page(request, [_shown(each) for each in found], counts=place != "persons")
+            raise PostHogError(
+                400, "validation_error", "invalid_input", "Ensure it has at most 200 characters.", "search"
+            )
+        found = filter_list(place, there, request.query)
+        return self._page(request, [_without_secrets(each) for each in found], counts=place != "persons")
 
-    def _page(self, request: Request, found: list[Json], *, counts: bool = True) -> Answer:
+    def _page(self, request: Request, found: list[Json], *, counts: bool = True) -> Response:
         limit, offset = int(request.query.get("limit", USUAL_PAGE)), int(request.query.get("offset", 0))
         end = offset + limit
         url = f"https://elsewhere.posthog.example{request.path}?limit={limit}&offset={end}"
         following = url if end < len(found) else None
         told = {"next": following, "previous": None, "results": found[offset:end]}
-        return said({"count": len(found), **told} if counts else told)
+        return json_response({"count": len(found), **told} if counts else told)
 
-    def _query(self, request: Request) -> Answer:
+    def _query(self, request: Request) -> Response:
         asked = request.fields
         if asked.keys() - {"query", "refresh", "client_query_id", "name"} or not isinstance(asked.get("query"), dict):
-            raise Refused(400, "validation_error", "invalid_input", "This is no query.", "query")
+            raise PostHogError(400, "validation_error", "invalid_input", "This is no query.", "query")
         try:
-            running = Running(self._queries.answer(asked["query"]), self.looks)
+            running = RunningQuery(self._queries.answer(asked["query"]), self.polls)
         except QueryRefused as refused:
-            if not self.looks:
-                raise Refused(400, "validation_error", refused.code, refused.said) from refused
-            running = Running({}, self.looks, refused.said)
+            if not self.polls:
+                raise PostHogError(400, "validation_error", refused.code, refused.said) from refused
+            running = RunningQuery({}, self.polls, refused.said)
         if self.cached_at and not str(asked.get("refresh")).startswith("force"):
-            return said({**running.result, "is_cached": True, "last_refresh": self.cached_at})
-        if not self.looks:
-            return said({**running.result, "is_cached": False})
+            return json_response({**running.result, "is_cached": True, "last_refresh": self.cached_at})
+        if not self.polls:
+            return json_response({**running.result, "is_cached": False})
         number = f"q{len(self._running) + 1:04d}"
         self._running[number] = running
-        return said({"query_status": {"id": number, "complete": False, "error": False, "results": None}}, 202)
+        return json_response({"query_status": {"id": number, "complete": False, "error": False, "results": None}}, 202)
 
-    def _look(self, number: str) -> Answer:
+    def _poll(self, number: str) -> Response:
         running = self._running.get(number)
         if running is None:
             detail = f"Query {number} not found for team {SHOP}"
-            raise Refused(404, "invalid_request", "not_found", detail)
+            raise PostHogError(404, "invalid_request", "not_found", detail)
         running.looks -= 1
         status = {"id": number, "complete": False, "error": False, "error_message": None, "results": None}
         if running.looks > 0:
-            return said({"query_status": status}, 202)
+            return json_response({"query_status": status}, 202)
         if running.error:
-            return said({"query_status": {**status, "error": True, "error_message": running.error}}, 400)
-        return said({"query_status": {**status, "complete": True, "results": running.result}})
+            return json_response({"query_status": {**status, "error": True, "error_message": running.error}}, 400)
+        return json_response({"query_status": {**status, "complete": True, "results": running.result}})
 
-    def _need(self, key: Key, scope: str) -> None:
+    def _require_scope(self, key: ApiKey, scope: str) -> None:
         if scope not in key.scopes:
             detail = f"API key missing required scope '{scope}'"
-            raise Refused(403, "authentication_error", "permission_denied", detail)
+            raise PostHogError(403, "authentication_error", "permission_denied", detail)
 
 
-def no_endpoint() -> Refused:
-    return Refused(404, "invalid_request", "not_found", "Endpoint not found.")
+def no_endpoint() -> PostHogError:
+    return PostHogError(404, "invalid_request", "not_found", "Endpoint not found.")
 
 
-def _shown(found: Json) -> Json:
+def _without_secrets(found: Json) -> Json:
     return {name: value for name, value in found.items() if name != "of"}
 
 

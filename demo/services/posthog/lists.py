@@ -10,7 +10,7 @@ Json = dict[str, Any]
 
 SEARCHED = {"annotations": ("content",), "feature_flags": ("key", "name"), "persons": ("name", "uuid")}
 """Elsewhere it is the name and the description."""
-FORGIVING = frozenset({"insights", "dashboards", "surveys", "cohorts"})
+SIMILARITY_SEARCHED = frozenset({"insights", "dashboards", "surveys", "cohorts"})
 """Where nothing has the words, what is like them comes; cohorts alone do not say so."""
 LIKE = 0.5
 PARAMETERS = {
@@ -30,13 +30,13 @@ PARAMETERS = {
 }
 
 
-def listed(place: str, there: list[Json], asked: dict[str, str]) -> list[Json]:
-    found = [each for each in there if _wanted(place, each, asked)]
+def filter_list(place: str, there: list[Json], asked: dict[str, str]) -> list[Json]:
+    found = [each for each in there if _matches_search(place, each, asked)]
     word = asked.get("search", "").lower()
     if not word:
         return found
     exact = [each for each in found if word in _text(place, each)]
-    if place not in FORGIVING:
+    if place not in SIMILARITY_SEARCHED:
         return exact
     similar = [] if exact else [each for each in found if _is_like(word, each)]
     marks = [("exact", each) for each in exact] + [("similar", each) for each in similar]
@@ -52,7 +52,7 @@ def _is_like(word: str, found: Json) -> bool:
     return any(SequenceMatcher(None, word, each).ratio() > LIKE for each in words)
 
 
-def _wanted(place: str, found: Json, asked: dict[str, str]) -> bool:
+def _matches_search(place: str, found: Json, asked: dict[str, str]) -> bool:
     checks = [_archived(place, found, asked)]
     for name, value in asked.items():
         if name in ("active", "status", "type", "key", "short_id", "saved") and (place, name) != _PROPERTY_TYPE:

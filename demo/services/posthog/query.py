@@ -88,7 +88,7 @@ class Queries:
             columns = [_TRANSLATED.sub(_named, each[0]) for each in found.description]
             return columns, [list(row) for row in found]
         except sqlite3.Error as error:
-            raise _refused(str(error)) from error
+            raise _refusal_reason(str(error)) from error
         finally:
             database.close()
 
@@ -96,14 +96,14 @@ class Queries:
         known = {"select", "orderBy", "after", "before", "event", "personId", "where", "limit", "offset", "kind"}
         if unknown := query.keys() - known:
             raise QueryRefused(f"Extra inputs are not permitted: {sorted(unknown)}")
-        found = [each for each in self._tables()["events"] if _fits(each, query)]
+        found = [each for each in self._tables()["events"] if _matches_event(each, query)]
         begin, limit = query.get("offset", 0), query.get("limit", USUAL_ROWS)
         rows = [[_column(each, name) for name in query["select"]] for each in found[begin : begin + limit]]
         more = {"hasMore": len(found) > begin + limit, "limit": limit, "offset": begin}
         return {"columns": query["select"], "results": rows, "types": [], **more}
 
 
-def _fits(event: Json, query: Json) -> bool:
+def _matches_event(event: Json, query: Json) -> bool:
     at = datetime.fromisoformat(event["timestamp"])
     after, before = query.get("after", "-24h"), query.get("before")
     if after != "all" and at <= _moment(after):
@@ -201,7 +201,7 @@ def _named(translated: re.Match[str]) -> str:
     return f"{'person.' if translated[1] else ''}properties.{translated[2]}"
 
 
-def _refused(said: str) -> QueryRefused:
+def _refusal_reason(said: str) -> QueryRefused:
     if missing := re.match(r"no such column: (\S+)", said):
         return QueryRefused(f"Unable to resolve field: {missing[1]}")
     if missing := re.match(r"no such table: (\S+)", said):

@@ -5,40 +5,44 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from demo.oauth_provider.http import Answer, Request, said
+from demo.oauth_provider.http import Request, Response, json_response
 from demo.oauth_provider.model import Token
 from demo.oauth_provider.tenant import Tenant
 from demo.services.slack.calls import (
     Method,
-    Refused,
-    busy,
-    cursor,
-    flag,
-    limit,
-    page_of,
-    stamp,
-    text,
-    types,
+    SlackError,
+    parse_cursor,
+    parse_flag,
+    parse_limit,
+    parse_text,
+    parse_types,
+    rate_limited,
+    slice_page,
+    timestamp_parser,
 )
 from demo.services.slack.data import BOT, MONDAY, NEWS, PEOPLE, channels, messages
 
 Json = dict[str, Any]
-Next = Callable[[Callable[[], Answer]], Answer]
+Behaviour = Callable[[Callable[[], Response]], Response]
 """What becomes of a call, given how it would be answered."""
 
-PAGE = {"limit": limit, "cursor": cursor}
-LISTING = {**PAGE, "types": types, "exclude_archived": flag, "team_id": text}
-TIMES = {"oldest": stamp("invalid_ts_oldest"), "latest": stamp("invalid_ts_latest"), "inclusive": flag}
-READING = {**PAGE, **TIMES, "channel": text, "include_all_metadata": flag}
-POST = {
-    **dict.fromkeys(("channel", "text", "markdown_text"), text),
-    **dict.fromkeys(("mrkdwn", "reply_broadcast", "unfurl_links", "unfurl_media"), flag),
-    "thread_ts": stamp("invalid_thread_ts"),
+PAGE = {"limit": parse_limit, "cursor": parse_cursor}
+LISTING = {**PAGE, "types": parse_types, "exclude_archived": parse_flag, "team_id": parse_text}
+TIMES = {
+    "oldest": timestamp_parser("invalid_ts_oldest"),
+    "latest": timestamp_parser("invalid_ts_latest"),
+    "inclusive": parse_flag,
 }
-LONGEST_MARKDOWN = 12_000
+READING = {**PAGE, **TIMES, "channel": parse_text, "include_all_metadata": parse_flag}
+POST = {
+    **dict.fromkeys(("channel", "text", "markdown_text"), parse_text),
+    **dict.fromkeys(("mrkdwn", "reply_broadcast", "unfurl_links", "unfurl_media"), parse_flag),
+    "thread_ts": timestamp_parser("invalid_thread_ts"),
+}
+MAX_MARKDOWN = 12_000
 
 
-class World:
+class FakeSlack:
     def __init__(self, tenant: Tenant) -> None:
         self.channels = channels()
         self.messages = messages()
@@ -46,72 +50,72 @@ class World:
         """Whatever was posted, also where nobody will ever see it."""
         self.is_marketplace_app = True
         """Others, if they are sold, get 15 messages at most."""
-        self.tells_rights = True
+        self.sends_scopes = True
         self._tenant = tenant
-        self._next: dict[str, list[Next]] = {}
+        self._next: dict[str, list[Behaviour]] = {}
         self._now = MONDAY + 30 * 3600
         self._methods = {
-            "conversations.list": Method(self._listed, LISTING),
-            "users.conversations": Method(self._joined, {**LISTING, "user": text}),
+            "conversations.list": Method(self._list_channels, LISTING),
+            "users.conversations": Method(self._list_joined, {**LISTING, "user": parse_text}),
             "conversations.history": Method(self._history, READING),
-            "conversations.replies": Method(self._replies, {**READING, "ts": stamp("invalid_arguments")}),
-            "users.info": Method(self._person, {"user": text, "include_locale": flag}),
+            "conversations.replies": Method(self._replies, {**READING, "ts": timestamp_parser("invalid_arguments")}),
+            "users.info": Method(self._person, {"user": parse_text, "include_locale": parse_flag}),
             "chat.postMessage": Method(self._post, POST, writes=True),
         }
 
-    def limit(self, method: str, seconds: int, times: int = 1) -> None:
+    def rate_limit(self, method: str, seconds: int, times: int = 1) -> None:
         """The next calls are too many."""
-        self.then(method, *[lambda _: busy(seconds)] * times)
+        self.on_next(method, *[lambda _: rate_limited(seconds)] * times)
 
-    def refuse(self, method: str, error: str, *, done: bool = False, times: int = 1, **more: object) -> None:
+    def inject_error(self, method: str, error: str, *, done: bool = False, times: int = 1, **more: object) -> None:
         """With a word of Slack's; `done`: after all was done all the same."""
 
-        def refused(work: Callable[[], Answer]) -> Answer:
+        def refused(work: Callable[[], Response]) -> Response:
             if done:
                 work()
-            return said({"ok": False, "error": error, **more})
+            return json_response({"ok": False, "error": error, **more})
 
-        self.then(method, *[refused] * times)
+        self.on_next(method, *[refused] * times)
 
-    def then(self, method: str, *happens: Next) -> None:
+    def on_next(self, method: str, *happens: Behaviour) -> None:
         self._next.setdefault(method, []).extend(happens)
 
-    def channel(self, id: str) -> Json:  # noqa: A002  Slack's word
+    def visible_channel(self, id: str) -> Json:  # noqa: A002  Slack's word
         """As the bot sees it: what is private and not its own is not there."""
         found = next((each for each in self.channels if id in (each["id"], f"#{each['name']}")), None)
         if found is None or (found["is_private"] and not found["is_member"]):
-            raise Refused("channel_not_found")
+            raise SlackError("channel_not_found")
         return found
 
-    def answer(self, request: Request) -> Answer:
+    def respond(self, request: Request) -> Response:
         name = request.path.removeprefix("/api/")
         method = self._methods.get(name)
         if method is None:
-            return said({"ok": False, "error": "unknown_method", "req_method": name})
+            return json_response({"ok": False, "error": "unknown_method", "req_method": name})
         waiting = self._next.get(name)
         happens = waiting.pop(0) if waiting else None
-        return happens(lambda: self._worked(method, request)) if happens else self._worked(method, request)
+        return happens(lambda: self._call(method, request)) if happens else self._call(method, request)
 
-    def _worked(self, method: Method, request: Request) -> Answer:
-        token = self._tenant.grants.good(request.bearer)
+    def _call(self, method: Method, request: Request) -> Response:
+        token = self._tenant.grants.valid_token(request.bearer)
         if token is None:
             words = {"unknown": "invalid_auth", "revoked": "token_revoked", "expired": "token_expired"}
             condition = self._tenant.grants.condition(request.bearer)
-            return said({"ok": False, "error": words[condition] if request.bearer else "not_authed"})
-        told = {"X_OAuth_Scopes": ",".join(token.family.scopes)} if self.tells_rights else {}
+            return json_response({"ok": False, "error": words[condition] if request.bearer else "not_authed"})
+        told = {"X_OAuth_Scopes": ",".join(token.family.scopes)} if self.sends_scopes else {}
         if request.method not in (("POST",) if method.writes else ("GET", "POST")):
-            return said({"ok": False, "error": "invalid_arguments"}, 405)
+            return json_response({"ok": False, "error": "invalid_arguments"}, 405)
         try:
             self._token = token
-            return said({"ok": True, **method.work(method.arguments(request))}, **told)
-        except Refused as refused:
-            return said(refused.said, **told)
+            return json_response({"ok": True, **method.run(method.arguments(request))}, **told)
+        except SlackError as refused:
+            return json_response(refused.body, **told)
 
-    def _listed(self, asked: Json) -> Json:
+    def _list_channels(self, asked: Json) -> Json:
         """Slack cuts pages first and leaves out afterwards: a page may have nothing in it and yet not be the last."""
         return self._page_of_channels(self.channels, asked, 100)
 
-    def _joined(self, asked: Json) -> Json:
+    def _list_joined(self, asked: Json) -> Json:
         mine = [each for each in self.channels if each["is_member"]]
         found = self._page_of_channels(mine, asked, 100)
         for each in found["channels"]:
@@ -123,7 +127,7 @@ class World:
         for kind, right in (("public_channel", "channels:read"), ("private_channel", "groups:read")):
             if kind in wanted:
                 self._need(right)
-        page, following = page_of(among, asked, usual)
+        page, following = slice_page(among, asked, usual)
         seen = [dict(each) for each in page if _kind(each) in wanted and (each["is_member"] or not each["is_private"])]
         if asked.get("exclude_archived"):
             seen = [each for each in seen if not each["is_archived"]]
@@ -142,7 +146,7 @@ class World:
         among = self._readable({"channel": asked["channel"]})
         one = next((each for each in among if each["ts"] == asked["ts"]), None)
         if one is None or one.get("subtype") in ("channel_join", "channel_leave"):
-            raise Refused("thread_not_found")
+            raise SlackError("thread_not_found")
         root = one.get("thread_ts", one["ts"])
         if root != one["ts"]:
             return {"messages": [each for each in self._readable(asked) if each is one], "has_more": False}
@@ -154,17 +158,17 @@ class World:
         return {**found, "messages": first + found["messages"]}
 
     def _readable(self, asked: Json) -> list[Json]:
-        channel = self.channel(asked.get("channel", ""))
+        channel = self.visible_channel(asked.get("channel", ""))
         self._need("groups:history" if channel["is_private"] else "channels:history")
         if not channel["is_member"]:
-            raise Refused("not_in_channel")
+            raise SlackError("not_in_channel")
         oldest, latest = asked.get("oldest", "0"), asked.get("latest", "9")
         ends = {oldest, latest} if asked.get("inclusive") else set()
         return [each for each in self.messages[channel["id"]] if oldest < each["ts"] < latest or each["ts"] in ends]
 
     def _page(self, found: list[Json], asked: Json, usual: int) -> Json:
         most = 999 if self.is_marketplace_app else 15
-        page, following = page_of(found, {**asked, "limit": min(asked.get("limit", usual), most)}, usual)
+        page, following = slice_page(found, {**asked, "limit": min(asked.get("limit", usual), most)}, usual)
         more = {"response_metadata": {"next_cursor": following}} if following else {}
         return {"messages": page, "has_more": bool(following), **more}
 
@@ -172,22 +176,22 @@ class World:
         self._need("users:read")
         name = PEOPLE.get(asked.get("user", ""))
         if name is None:
-            raise Refused("user_not_found")
+            raise SlackError("user_not_found")
         return {"user": {"id": asked["user"], "name": name.split()[0].lower(), "profile": {"real_name": name}}}
 
     def _post(self, asked: Json) -> Json:
         self._need("chat:write")
-        channel = self.channel(asked.get("channel", ""))
+        channel = self.visible_channel(asked.get("channel", ""))
         body = _body(asked)
         if channel["is_archived"]:
-            raise Refused("is_archived")
+            raise SlackError("is_archived")
         if not channel["is_member"]:
-            raise Refused("not_in_channel")
+            raise SlackError("not_in_channel")
         if channel["id"] == NEWS:
-            raise Refused("restricted_action_read_only_channel")
-        return {"channel": channel["id"], **self._kept(channel["id"], asked, body)}
+            raise SlackError("restricted_action_read_only_channel")
+        return {"channel": channel["id"], **self._append(channel["id"], asked, body)}
 
-    def _kept(self, channel: str, asked: Json, body: str) -> Json:
+    def _append(self, channel: str, asked: Json, body: str) -> Json:
         """A reply to nothing is taken as any other, and then nobody finds it."""
         self._now += 60
         thread = {"thread_ts": asked["thread_ts"]} if "thread_ts" in asked else {}
@@ -203,7 +207,7 @@ class World:
     def _need(self, right: str) -> None:
         scopes = self._token.family.scopes
         if right not in scopes:
-            raise Refused("missing_scope", needed=right, provided=",".join(scopes))
+            raise SlackError("missing_scope", needed=right, provided=",".join(scopes))
 
     _token: Token
 
@@ -214,10 +218,10 @@ def _kind(channel: Json) -> str:
 
 def _body(asked: Json) -> str:
     if "markdown_text" in asked and "text" in asked:
-        raise Refused("markdown_text_conflict")
+        raise SlackError("markdown_text_conflict")
     body: str = asked.get("markdown_text") or asked.get("text") or ""
     if not body:
-        raise Refused("no_text")
-    if "markdown_text" in asked and len(body) > LONGEST_MARKDOWN:
-        raise Refused("msg_too_long")
+        raise SlackError("no_text")
+    if "markdown_text" in asked and len(body) > MAX_MARKDOWN:
+        raise SlackError("msg_too_long")
     return body[:40_000]

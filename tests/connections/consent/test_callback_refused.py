@@ -13,59 +13,70 @@ from api.access.context import partition_of
 from api.kit.crypto.reencryption import rewrap
 from api.main.container import Container
 from api.main.settings import Settings
-from demo.oauth_provider.server import Server
-from tests.connections.browser_flow import COOKIE, Callback, ConnectableServer, Visitor, mcp_server, result_of, service
+from demo.oauth_provider.server import OAuthProvider
+from tests.connections.browser_flow import (
+    COOKIE,
+    Callback,
+    ConnectableServer,
+    ConsentBrowser,
+    mcp_server,
+    result_of,
+    service,
+)
 from tests.connections.workspace_owner import in_another_process
 from tests.fakes.still_clock import StillClock
 from tests.harness import Plugboard, served
 
 SCRIPT = "<script>alert('echoed')</script>"
-SAID = {"error_description": SCRIPT, "error_uri": "https://evil.example/echoed"}
+MESSAGES = {"error_description": SCRIPT, "error_uri": "https://evil.example/echoed"}
 Change = Callable[[Callback], Callback]
 
 # What comes back in place of what the provider sent, and the code of ours for it.
-CHANGED: dict[str, tuple[Change, str]] = {
-    "no state": (lambda came: came.but(state=None), "expired"),
-    "an empty state": (lambda came: came.but(state=""), "expired"),
-    "the state twice": (lambda came: came.with_more(("state", came["state"])), "expired"),
-    "another state beside it": (lambda came: came.with_more(("state", "s" * 43)), "expired"),
-    "a state of nobody": (lambda came: came.but(state="s" * 43), "expired"),
-    "a state with a tail": (lambda came: came.but(state=came["state"] + "A"), "expired"),
-    "a state cut short": (lambda came: came.but(state=came["state"][:-1]), "expired"),
-    "a state in capitals": (lambda came: came.but(state=came["state"].swapcase()), "expired"),
-    "a state with a line end": (lambda came: came.but(state=came["state"] + "\n"), "expired"),
-    "a state beyond measure": (lambda came: came.but(state="s" * 9000), "expired"),
-    "no code": (lambda came: came.but(code=None), "not_granted"),
-    "an empty code": (lambda came: came.but(code=""), "not_granted"),
-    "two codes": (lambda came: came.with_more(("code", "another")), "not_granted"),
-    "a code beyond measure": (lambda came: came.but(code="c" * 4097), "not_granted"),
-    "a denial": (lambda came: came.but(code=None, error="access_denied", **SAID), "denied"),
-    "a denial beside a code": (lambda came: came.but(error="access_denied", **SAID), "denied"),
-    "another error": (lambda came: came.but(code=None, error="invalid_scope", **SAID), "not_granted"),
-    "an error that is a script": (lambda came: came.but(code=None, error=SCRIPT), "not_granted"),
-    "an empty error": (lambda came: came.but(error=""), "not_granted"),
-    "two errors": (lambda came: came.with_more(("error", "access_denied"), ("error", "echoed")), "not_granted"),
+CHANGES: dict[str, tuple[Change, str]] = {
+    "no state": (lambda came: came.with_params(state=None), "expired"),
+    "an empty state": (lambda came: came.with_params(state=""), "expired"),
+    "the state twice": (lambda came: came.with_added(("state", came["state"])), "expired"),
+    "another state beside it": (lambda came: came.with_added(("state", "s" * 43)), "expired"),
+    "a state of nobody": (lambda came: came.with_params(state="s" * 43), "expired"),
+    "a state with a tail": (lambda came: came.with_params(state=came["state"] + "A"), "expired"),
+    "a state cut short": (lambda came: came.with_params(state=came["state"][:-1]), "expired"),
+    "a state in capitals": (lambda came: came.with_params(state=came["state"].swapcase()), "expired"),
+    "a state with a line end": (lambda came: came.with_params(state=came["state"] + "\n"), "expired"),
+    "a state beyond measure": (lambda came: came.with_params(state="s" * 9000), "expired"),
+    "no code": (lambda came: came.with_params(code=None), "not_granted"),
+    "an empty code": (lambda came: came.with_params(code=""), "not_granted"),
+    "two codes": (lambda came: came.with_added(("code", "another")), "not_granted"),
+    "a code beyond measure": (lambda came: came.with_params(code="c" * 4097), "not_granted"),
+    "a denial": (lambda came: came.with_params(code=None, error="access_denied", **MESSAGES), "denied"),
+    "a denial beside a code": (lambda came: came.with_params(error="access_denied", **MESSAGES), "denied"),
+    "another error": (lambda came: came.with_params(code=None, error="invalid_scope", **MESSAGES), "not_granted"),
+    "an error that is a script": (lambda came: came.with_params(code=None, error=SCRIPT), "not_granted"),
+    "an empty error": (lambda came: came.with_params(error=""), "not_granted"),
+    "two errors": (lambda came: came.with_added(("error", "access_denied"), ("error", "echoed")), "not_granted"),
 }
 # The same for an authorization server that has promised to name itself.
 NAMED: dict[str, tuple[Change, str]] = {
-    "no iss": (lambda came: came.but(iss=None), "wrong_issuer"),
-    "an empty iss": (lambda came: came.but(iss=""), "wrong_issuer"),
-    "another iss": (lambda came: came.but(iss="https://evil.example"), "wrong_issuer"),
-    "an iss that is a script": (lambda came: came.but(iss=SCRIPT), "wrong_issuer"),
-    "an iss with a slash more": (lambda came: came.but(iss=came["iss"] + "/"), "wrong_issuer"),
-    "an iss in capitals": (lambda came: came.but(iss=came["iss"].upper()), "wrong_issuer"),
+    "no iss": (lambda came: came.with_params(iss=None), "wrong_issuer"),
+    "an empty iss": (lambda came: came.with_params(iss=""), "wrong_issuer"),
+    "another iss": (lambda came: came.with_params(iss="https://evil.example"), "wrong_issuer"),
+    "an iss that is a script": (lambda came: came.with_params(iss=SCRIPT), "wrong_issuer"),
+    "an iss with a slash more": (lambda came: came.with_params(iss=came["iss"] + "/"), "wrong_issuer"),
+    "an iss in capitals": (lambda came: came.with_params(iss=came["iss"].upper()), "wrong_issuer"),
     "an iss with another spelling of its host": (
-        lambda came: came.but(iss=came["iss"].replace("127.0.0.1", "127.1")),
+        lambda came: came.with_params(iss=came["iss"].replace("127.0.0.1", "127.1")),
         "wrong_issuer",
     ),
-    "an iss that is escaped": (lambda came: came.but(iss=came["iss"].replace("/mcp-as", "/%6dcp-as")), "wrong_issuer"),
-    "the iss twice": (lambda came: came.with_more(("iss", came["iss"])), "wrong_issuer"),
-    "another iss beside it": (lambda came: came.with_more(("iss", "https://evil.example")), "wrong_issuer"),
+    "an iss that is escaped": (
+        lambda came: came.with_params(iss=came["iss"].replace("/mcp-as", "/%6dcp-as")),
+        "wrong_issuer",
+    ),
+    "the iss twice": (lambda came: came.with_added(("iss", came["iss"])), "wrong_issuer"),
+    "another iss beside it": (lambda came: came.with_added(("iss", "https://evil.example")), "wrong_issuer"),
     "a denial of somebody else": (
-        lambda came: came.but(code=None, error="access_denied", iss="https://evil.example"),
+        lambda came: came.with_params(code=None, error="access_denied", iss="https://evil.example"),
         "wrong_issuer",
     ),
-    "a denial by nobody": (lambda came: came.but(code=None, error="access_denied", iss=None), "wrong_issuer"),
+    "a denial by nobody": (lambda came: came.with_params(code=None, error="access_denied", iss=None), "wrong_issuer"),
     "the path of a service": (lambda came: came.at(came.path.replace("external", "notion")), "other_service"),
     "the path of another issuer": (lambda came: came.at(f"{came.path}/0123456789abcdef"), "other_service"),
     "a path of no service": (lambda came: came.at(came.path.replace("external", "nobody")), "other_service"),
@@ -76,7 +87,7 @@ NAMED: dict[str, tuple[Change, str]] = {
 }
 
 
-def assert_refused(server: ConnectableServer, visitor: Visitor, came: Callback, code: str) -> None:
+def assert_refused(server: ConnectableServer, visitor: ConsentBrowser, came: Callback, code: str) -> None:
     answer = visitor.land(came)
 
     assert result_of(answer) == {"error": code}
@@ -91,48 +102,54 @@ def assert_refused(server: ConnectableServer, visitor: Visitor, came: Callback, 
 
 
 @pytest.mark.requirement("OAU-01", "OAU-05")
-@pytest.mark.parametrize(("change", "code"), CHANGED.values(), ids=CHANGED.keys())
+@pytest.mark.parametrize(("change", "code"), CHANGES.values(), ids=CHANGES.keys())
 def test_an_invalid_callback_connects_nothing(
-    plugboard: Plugboard, provider: Server, change: Change, code: str
+    plugboard: Plugboard, provider: OAuthProvider, change: Change, code: str
 ) -> None:
-    server, visitor = service(plugboard, provider), Visitor(plugboard)
+    server, visitor = service(plugboard, provider), ConsentBrowser(plugboard)
 
     assert_refused(server, visitor, change(visitor.consent(server.page())), code)
 
 
 @pytest.mark.requirement("OAU-04")
 @pytest.mark.parametrize(("change", "code"), NAMED.values(), ids=NAMED.keys())
-def test_a_promised_iss_is_required(plugboard: Plugboard, provider: Server, change: Change, code: str) -> None:
-    server, visitor = mcp_server(plugboard, provider.tenant("acme")), Visitor(plugboard)
+def test_a_promised_iss_is_required(plugboard: Plugboard, provider: OAuthProvider, change: Change, code: str) -> None:
+    server, visitor = mcp_server(plugboard, provider.tenant("acme")), ConsentBrowser(plugboard)
 
     assert_refused(server, visitor, change(visitor.consent(server.page())), code)
 
 
 @pytest.mark.requirement("OAU-04")
 @pytest.mark.parametrize("iss", ["https://evil.example", "", SCRIPT])
-def test_an_unpromised_iss_must_not_name_another_issuer(plugboard: Plugboard, provider: Server, iss: str) -> None:
+def test_an_unpromised_iss_must_not_name_another_issuer(
+    plugboard: Plugboard, provider: OAuthProvider, iss: str
+) -> None:
     acme = provider.tenant("acme")
-    acme.behave(promises_iss=False)
-    server, visitor = mcp_server(plugboard, acme), Visitor(plugboard)
+    acme.configure(promises_iss=False)
+    server, visitor = mcp_server(plugboard, acme), ConsentBrowser(plugboard)
 
-    assert_refused(server, visitor, visitor.consent(server.page()).but(iss=iss), "wrong_issuer")
+    assert_refused(server, visitor, visitor.consent(server.page()).with_params(iss=iss), "wrong_issuer")
 
 
 @pytest.mark.requirement("OAU-04")
-def test_an_unpromised_iss_may_name_the_issuer(plugboard: Plugboard, provider: Server) -> None:
+def test_an_unpromised_iss_may_name_the_issuer(plugboard: Plugboard, provider: OAuthProvider) -> None:
     acme = provider.tenant("acme")
-    acme.behave(promises_iss=False)
-    server, visitor = mcp_server(plugboard, acme), Visitor(plugboard)
+    acme.configure(promises_iss=False)
+    server, visitor = mcp_server(plugboard, acme), ConsentBrowser(plugboard)
 
-    assert result_of(visitor.land(visitor.consent(server.page()).but(iss=acme.issuer))) == {"connected": server.id}
+    assert result_of(visitor.land(visitor.consent(server.page()).with_params(iss=acme.issuer))) == {
+        "connected": server.id
+    }
 
 
 @pytest.mark.requirement("OAU-04")
 @pytest.mark.parametrize("suffix", ["", f"/{'0123456789abcdef' * 2}", f"/{'0123456789ABCDEF' * 2}"])
-def test_an_issuer_without_iss_has_its_own_redirect_uri(plugboard: Plugboard, provider: Server, suffix: str) -> None:
+def test_an_issuer_without_iss_has_its_own_redirect_uri(
+    plugboard: Plugboard, provider: OAuthProvider, suffix: str
+) -> None:
     acme = provider.tenant("acme")
-    acme.behave(promises_iss=False)
-    server, visitor = mcp_server(plugboard, acme), Visitor(plugboard)
+    acme.configure(promises_iss=False)
+    server, visitor = mcp_server(plugboard, acme), ConsentBrowser(plugboard)
     came = visitor.consent(server.page())
     shared, _, own = came.path.rpartition("/")
 
@@ -143,59 +160,65 @@ def test_an_issuer_without_iss_has_its_own_redirect_uri(plugboard: Plugboard, pr
 
 @pytest.mark.requirement("OAU-05")
 @pytest.mark.parametrize("error", ["access_denied", "server_error", SCRIPT])
-def test_a_refusal_uses_up_the_state(plugboard: Plugboard, provider: Server, error: str) -> None:
-    server, visitor = service(plugboard, provider), Visitor(plugboard)
+def test_a_refusal_uses_up_the_state(plugboard: Plugboard, provider: OAuthProvider, error: str) -> None:
+    server, visitor = service(plugboard, provider), ConsentBrowser(plugboard)
     came = visitor.consent(server.page())
 
-    visitor.land(came.but(code=None, error=error))
+    visitor.land(came.with_params(code=None, error=error))
 
     assert_refused(server, visitor, came, "expired")
 
 
 @pytest.mark.requirement("OAU-01")
 @pytest.mark.parametrize("change", ["iss", "path", "code", "browser"])
-def test_every_failed_callback_uses_up_the_state(plugboard: Plugboard, provider: Server, change: str) -> None:
-    server, visitor = mcp_server(plugboard, provider.tenant("acme")), Visitor(plugboard)
+def test_every_failed_callback_uses_up_the_state(plugboard: Plugboard, provider: OAuthProvider, change: str) -> None:
+    server, visitor = mcp_server(plugboard, provider.tenant("acme")), ConsentBrowser(plugboard)
     came = visitor.consent(server.page())
-    wrong = {"iss": came.but(iss="x"), "path": came.at(f"{came.path}/0123456789abcdef"), "code": came.but(code=None)}
+    wrong = {
+        "iss": came.with_params(iss="x"),
+        "path": came.at(f"{came.path}/0123456789abcdef"),
+        "code": came.with_params(code=None),
+    }
 
-    (Visitor(plugboard) if change == "browser" else visitor).land(wrong.get(change, came))
+    (ConsentBrowser(plugboard) if change == "browser" else visitor).land(wrong.get(change, came))
 
     assert_refused(server, visitor, came, "expired")
 
 
 @pytest.mark.requirement("OAU-01")
-def test_a_state_is_valid_once(plugboard: Plugboard, provider: Server) -> None:
-    server, visitor = service(plugboard, provider), Visitor(plugboard)
+def test_a_state_is_valid_once(plugboard: Plugboard, provider: OAuthProvider) -> None:
+    server, visitor = service(plugboard, provider), ConsentBrowser(plugboard)
     came = visitor.consent(server.page())
     assert result_of(visitor.land(came)) == {"connected": server.id}
 
     again = visitor.land(came)
 
     assert result_of(again) == {"error": "expired"}
-    assert len(server.tenant.asked("token")) == 1
+    assert len(server.tenant.requests_to("token")) == 1
     assert server.status()["connected"] is True
 
 
 @pytest.mark.requirement("OAU-01")
-def test_one_of_twenty_simultaneous_callbacks_with_one_state_connects(plugboard: Plugboard, provider: Server) -> None:
-    server, visitor = service(plugboard, provider), Visitor(plugboard)
+def test_one_of_twenty_simultaneous_callbacks_with_one_state_connects(
+    plugboard: Plugboard, provider: OAuthProvider
+) -> None:
+    server, visitor = service(plugboard, provider), ConsentBrowser(plugboard)
     came = visitor.consent(server.page())
 
     with ThreadPoolExecutor(20) as pool:
         answers = [result_of(each) for each in pool.map(lambda _: visitor.land(came), range(20))]
 
     assert sorted(answers, key=str) == [{"connected": server.id}, *[{"error": "expired"}] * 19]
-    assert (len(server.tenant.asked("token")), server.tenant.counts["code_reuses"]) == (1, 0)
+    assert (len(server.tenant.requests_to("token")), server.tenant.counts["code_reuses"]) == (1, 0)
     assert server.events().count("server.connected") == 1
 
 
 @pytest.mark.requirement("OAU-01")
 @pytest.mark.parametrize("seconds", [599.0, 600.0, 86_400.0])
 def test_a_state_is_valid_for_ten_minutes(
-    timed: Plugboard, provider: Server, clock: StillClock, seconds: float
+    timed: Plugboard, provider: OAuthProvider, clock: StillClock, seconds: float
 ) -> None:
-    server, visitor = service(timed, provider), Visitor(timed)
+    server, visitor = service(timed, provider), ConsentBrowser(timed)
     came = visitor.consent(server.page())
 
     clock.advance(seconds)
@@ -222,18 +245,18 @@ def test_a_state_is_valid_for_ten_minutes(
     ids=str,
 )
 def test_only_the_browser_that_started_can_finish(
-    plugboard: Plugboard, provider: Server, cookies: dict[str, str]
+    plugboard: Plugboard, provider: OAuthProvider, cookies: dict[str, str]
 ) -> None:
-    server, went = service(plugboard, provider), Visitor(plugboard)
+    server, went = service(plugboard, provider), ConsentBrowser(plugboard)
     came = went.consent(server.page())
     theirs = {name: went.cookies[COOKIE] if value == "the right one" else value for name, value in cookies.items()}
 
-    assert_refused(server, Visitor(plugboard, cookies=theirs), came, "other_browser")
+    assert_refused(server, ConsentBrowser(plugboard, cookies=theirs), came, "other_browser")
 
 
 @pytest.mark.requirement("OAU-01")
-def test_the_cookie_of_another_flow_is_refused(plugboard: Plugboard, provider: Server) -> None:
-    server, went, other = service(plugboard, provider), Visitor(plugboard), Visitor(plugboard)
+def test_the_cookie_of_another_flow_is_refused(plugboard: Plugboard, provider: OAuthProvider) -> None:
+    server, went, other = service(plugboard, provider), ConsentBrowser(plugboard), ConsentBrowser(plugboard)
     other.consent(service(plugboard, provider).page())
 
     assert_refused(server, other, went.consent(server.page()), "other_browser")
@@ -241,28 +264,28 @@ def test_the_cookie_of_another_flow_is_refused(plugboard: Plugboard, provider: S
 
 @pytest.mark.requirement("OAU-01")
 def test_a_state_and_a_cookie_of_another_installation_are_refused(
-    plugboard: Plugboard, provider: Server, tmp_path: Path
+    plugboard: Plugboard, provider: OAuthProvider, tmp_path: Path
 ) -> None:
     with served(replace(plugboard.settings, data_dir=tmp_path)) as elsewhere:
-        visitor = Visitor(elsewhere)
+        visitor = ConsentBrowser(elsewhere)
         theirs = visitor.consent(service(elsewhere, provider).page())
     server = service(plugboard, provider)
 
-    assert_refused(server, Visitor(plugboard, cookies=visitor.cookies), theirs, "expired")
+    assert_refused(server, ConsentBrowser(plugboard, cookies=visitor.cookies), theirs, "expired")
 
 
 @pytest.mark.requirement("OAU-01")
-def test_a_state_connects_only_its_own_server(plugboard: Plugboard, provider: Server) -> None:
-    one, other, visitor = service(plugboard, provider), service(plugboard, provider), Visitor(plugboard)
+def test_a_state_connects_only_its_own_server(plugboard: Plugboard, provider: OAuthProvider) -> None:
+    one, other, visitor = service(plugboard, provider), service(plugboard, provider), ConsentBrowser(plugboard)
     came, unused = visitor.consent(one.page()), visitor.consent(other.page())
 
-    assert result_of(visitor.land(came.but(code=unused["code"]))) == {"connected": one.id}
+    assert result_of(visitor.land(came.with_params(code=unused["code"]))) == {"connected": one.id}
     other.assert_not_connected()
 
 
 @pytest.mark.requirement("OAU-02")
-def test_a_state_is_random(plugboard: Plugboard, provider: Server) -> None:
-    server, visitor = service(plugboard, provider), Visitor(plugboard)
+def test_a_state_is_random(plugboard: Plugboard, provider: OAuthProvider) -> None:
+    server, visitor = service(plugboard, provider), ConsentBrowser(plugboard)
 
     states = {visitor.consent(server.page())["state"] for _ in range(20)}
 
@@ -275,8 +298,8 @@ def test_a_state_is_random(plugboard: Plugboard, provider: Server) -> None:
 
 @pytest.mark.requirement("OAU-01")
 @pytest.mark.parametrize("method", ["HEAD", "POST", "PUT", "DELETE", "OPTIONS"])
-def test_the_callback_accepts_only_get(plugboard: Plugboard, provider: Server, method: str) -> None:
-    server, visitor = service(plugboard, provider), Visitor(plugboard)
+def test_the_callback_accepts_only_get(plugboard: Plugboard, provider: OAuthProvider, method: str) -> None:
+    server, visitor = service(plugboard, provider), ConsentBrowser(plugboard)
     came = visitor.consent(server.page())
 
     answer = visitor.land(came, method)
@@ -286,19 +309,19 @@ def test_the_callback_accepts_only_get(plugboard: Plugboard, provider: Server, m
     assert result_of(visitor.land(came)) == {"connected": server.id}
 
 
-def test_a_consent_can_finish_in_another_process(plugboard: Plugboard, provider: Server) -> None:
-    server, visitor = mcp_server(plugboard, provider.tenant("acme")), Visitor(plugboard)
+def test_a_consent_can_finish_in_another_process(plugboard: Plugboard, provider: OAuthProvider) -> None:
+    server, visitor = mcp_server(plugboard, provider.tenant("acme")), ConsentBrowser(plugboard)
     came = visitor.consent(server.page())
 
     with served(plugboard.settings) as second:
-        answer = Visitor(second, cookies=visitor.cookies).land(came)
+        answer = ConsentBrowser(second, cookies=visitor.cookies).land(came)
 
     assert result_of(answer) == {"connected": server.id}
-    assert server.called()["isError"] is False
+    assert server.call()["isError"] is False
 
 
-def test_a_consent_started_under_destroyed_keys_must_start_again(plugboard: Plugboard, provider: Server) -> None:
-    server, visitor = mcp_server(plugboard, provider.tenant("acme")), Visitor(plugboard)
+def test_a_consent_started_under_destroyed_keys_must_start_again(plugboard: Plugboard, provider: OAuthProvider) -> None:
+    server, visitor = mcp_server(plugboard, provider.tenant("acme")), ConsentBrowser(plugboard)
     came, partition = visitor.consent(server.page()), partition_of(server.workspace.id)
 
     async def rewrapped(parts: Container) -> None:
@@ -308,15 +331,15 @@ def test_a_consent_started_under_destroyed_keys_must_start_again(plugboard: Plug
     in_another_process(plugboard, rewrapped)
 
     with served(plugboard.settings) as second:
-        visitor = Visitor(second, cookies=visitor.cookies)
+        visitor = ConsentBrowser(second, cookies=visitor.cookies)
         assert result_of(visitor.land(came)) == {"error": "expired"}
         server.assert_untouched()
         assert result_of(visitor.land(visitor.consent(server.page()))) == {"connected": server.id}
 
 
-def test_a_callback_for_an_unconfigured_service_is_refused(provider: Server, tmp_path: Path) -> None:
+def test_a_callback_for_an_unconfigured_service_is_refused(provider: OAuthProvider, tmp_path: Path) -> None:
     with served(Settings(data_dir=tmp_path)) as bare:
-        answer = Visitor(bare).sent("GET", "/api/mcp/oauth/notion/callback?code=c&state=s")
+        answer = ConsentBrowser(bare).sent("GET", "/api/mcp/oauth/notion/callback?code=c&state=s")
 
     assert result_of(answer) == {"error": "expired"}
-    assert provider.seen == []
+    assert provider.recorded_requests == []

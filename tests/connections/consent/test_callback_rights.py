@@ -9,14 +9,14 @@ import httpx2
 import pytest
 
 from api.kit.clock import rfc3339
-from demo.oauth_provider.server import Fault, Server, Tenant
-from tests.connections.browser_flow import Callback, ConnectableServer, Visitor, mcp_server, result_of, service
+from demo.oauth_provider.server import Fault, OAuthProvider, Tenant
+from tests.connections.browser_flow import Callback, ConnectableServer, ConsentBrowser, mcp_server, result_of, service
 from tests.connections.workspace_owner import revocation_jobs, wait_until
 from tests.fakes.still_clock import StillClock
 from tests.harness import Plugboard
 
 ELSEWHERE = "https://moved.example.com/mcp"
-Mishap = Callable[[ConnectableServer, str], httpx2.Response]
+Change = Callable[[ConnectableServer, str], httpx2.Response]
 
 
 def revoke_key(server: ConnectableServer, key_id: str) -> httpx2.Response:
@@ -37,31 +37,31 @@ def move_server(server: ConnectableServer, _key_id: str) -> httpx2.Response:
 
 def move_along(server: ConnectableServer, _key_id: str) -> httpx2.Response:
     """To another path, behind which somebody else may be."""
-    return server.workspace.admin.put(server.path, json={"url": f"{server.shown()['url']}/other"})
+    return server.workspace.admin.put(server.path, json={"url": f"{server.get()['url']}/other"})
 
 
 def use_no_oauth(server: ConnectableServer, _key_id: str) -> httpx2.Response:
     return server.workspace.admin.put(server.path, json={"authType": "none"})
 
 
-def need_nobody(server: ConnectableServer, _key_id: str) -> httpx2.Response:
+def use_client_credentials(server: ConnectableServer, _key_id: str) -> httpx2.Response:
     client = {"clientId": "ours", "clientSecret": "canary"}
     changed = {"oauthGrant": "client_credentials", "config": client}
     return server.workspace.admin.put(server.path, json=changed)
 
 
-MISHAPS: dict[str, tuple[Mishap, str]] = {
+CHANGES: dict[str, tuple[Change, str]] = {
     "the key is revoked": (revoke_key, "not_allowed"),
     "the workspace is deleted": (delete_workspace, "not_allowed"),
     "the server is deleted": (delete_server, "server_changed"),
     "the server has moved": (move_server, "server_changed"),
     "the server has moved to another path": (move_along, "server_changed"),
     "the server needs no authorization": (use_no_oauth, "server_changed"),
-    "the server needs nobody's consent": (need_nobody, "server_changed"),
+    "the server needs nobody's consent": (use_client_credentials, "server_changed"),
 }
 
 
-def begun_by_a_key(server: ConnectableServer, **key: str) -> tuple[str, str]:
+def started_by_a_key(server: ConnectableServer, **key: str) -> tuple[str, str]:
     """The key's id, and the page that it has begun."""
     made = server.workspace.make_key("manage", **key)
     answer = server.plugboard.caller(made["apiKey"]).get(f"{server.path}/oauth/authorize")
@@ -69,59 +69,63 @@ def begun_by_a_key(server: ConnectableServer, **key: str) -> tuple[str, str]:
     return made["id"], httpx2.URL(answer.json()["authUrl"]).path
 
 
-def landed_during(
-    visitor: Visitor, came: Callback, tenant: Tenant, mishap: Callable[[], httpx2.Response]
+def callback_during(
+    visitor: ConsentBrowser, came: Callback, tenant: Tenant, mishap: Callable[[], httpx2.Response]
 ) -> dict[str, str]:
     """The provider has given its tokens, and before its answer arrives something happens."""
-    tenant.fault("token", Fault("hold", after=True))
+    tenant.inject_fault("token", Fault("hold", after=True))
     with ThreadPoolExecutor(1) as pool:
         landing = pool.submit(visitor.land, came)
-        tenant.until_held("token")
+        tenant.wait_until_held("token")
         assert mishap().status_code in (200, 204)
-        tenant.release()
+        tenant.release_held()
         return result_of(landing.result())
 
 
 @pytest.mark.requirement("OAU-12")
-@pytest.mark.parametrize(("mishap", "code"), MISHAPS.values(), ids=MISHAPS.keys())
+@pytest.mark.parametrize(("mishap", "code"), CHANGES.values(), ids=CHANGES.keys())
 def test_a_revoked_right_prevents_the_token_request(
-    plugboard: Plugboard, provider: Server, mishap: Mishap, code: str
+    plugboard: Plugboard, provider: OAuthProvider, mishap: Change, code: str
 ) -> None:
-    server, visitor = mcp_server(plugboard, provider.tenant("acme")), Visitor(plugboard)
-    key_id, page = begun_by_a_key(server)
+    server, visitor = mcp_server(plugboard, provider.tenant("acme")), ConsentBrowser(plugboard)
+    key_id, page = started_by_a_key(server)
     came = visitor.consent(page)
 
     assert mishap(server, key_id).status_code in (200, 204)
 
     assert result_of(visitor.land(came)) == {"error": code}
-    assert server.tenant.asked("token") == []
+    assert server.tenant.requests_to("token") == []
 
 
 @pytest.mark.requirement("OAU-12")
-@pytest.mark.parametrize(("mishap", "code"), MISHAPS.values(), ids=MISHAPS.keys())
+@pytest.mark.parametrize(("mishap", "code"), CHANGES.values(), ids=CHANGES.keys())
 def test_a_right_revoked_during_the_exchange_revokes_the_new_grant(
-    plugboard: Plugboard, provider: Server, mishap: Mishap, code: str
+    plugboard: Plugboard, provider: OAuthProvider, mishap: Change, code: str
 ) -> None:
-    server, visitor, acme = mcp_server(plugboard, provider.tenant("acme")), Visitor(plugboard), provider.tenant("acme")
-    key_id, page = begun_by_a_key(server)
+    server, visitor, acme = (
+        mcp_server(plugboard, provider.tenant("acme")),
+        ConsentBrowser(plugboard),
+        provider.tenant("acme"),
+    )
+    key_id, page = started_by_a_key(server)
     came = visitor.consent(page)
 
-    assert landed_during(visitor, came, acme, lambda: mishap(server, key_id)) == {"error": code}
+    assert callback_during(visitor, came, acme, lambda: mishap(server, key_id)) == {"error": code}
 
     assert acme.counts["exchanges"] == 1
-    wait_until(lambda: acme.live("access") == acme.live("refresh") == [])
+    wait_until(lambda: acme.live_tokens("access") == acme.live_tokens("refresh") == [])
     wait_until(lambda: not revocation_jobs(plugboard))
 
 
 @pytest.mark.requirement("OAU-12")
 @pytest.mark.parametrize("name", ["notion", "linear", "hubspot", "slack"])
 def test_a_right_revoked_during_the_exchange_revokes_the_new_grant_of_a_service(
-    plugboard: Plugboard, provider: Server, name: str
+    plugboard: Plugboard, provider: OAuthProvider, name: str
 ) -> None:
-    server, visitor = service(plugboard, provider, name), Visitor(plugboard)
+    server, visitor = service(plugboard, provider, name), ConsentBrowser(plugboard)
     came = visitor.consent(server.page())
 
-    told_last = landed_during(visitor, came, server.tenant, lambda: delete_workspace(server, ""))
+    told_last = callback_during(visitor, came, server.tenant, lambda: delete_workspace(server, ""))
 
     assert told_last == {"error": "not_allowed"}
     wait_until(lambda: server.tenant.counts["revocations"] > 0)
@@ -130,10 +134,10 @@ def test_a_right_revoked_during_the_exchange_revokes_the_new_grant_of_a_service(
 
 @pytest.mark.requirement("OAU-12")
 def test_a_key_that_expired_during_the_consent_connects_nothing(
-    timed: Plugboard, provider: Server, clock: StillClock
+    timed: Plugboard, provider: OAuthProvider, clock: StillClock
 ) -> None:
-    server, visitor = service(timed, provider), Visitor(timed)
-    _, page = begun_by_a_key(server, expiresAt=rfc3339(clock.now() + 120))
+    server, visitor = service(timed, provider), ConsentBrowser(timed)
+    _, page = started_by_a_key(server, expiresAt=rfc3339(clock.now() + 120))
     came = visitor.consent(page)
 
     clock.advance(121)
@@ -143,25 +147,25 @@ def test_a_key_that_expired_during_the_consent_connects_nothing(
 
 
 @pytest.mark.requirement("OAU-12")
-@pytest.mark.parametrize(("mishap", "code"), [MISHAPS["the key is revoked"], MISHAPS["the workspace is deleted"]])
+@pytest.mark.parametrize(("mishap", "code"), [CHANGES["the key is revoked"], CHANGES["the workspace is deleted"]])
 def test_a_key_without_the_right_to_connect_causes_no_redirect(
-    plugboard: Plugboard, provider: Server, mishap: Mishap, code: str
+    plugboard: Plugboard, provider: OAuthProvider, mishap: Change, code: str
 ) -> None:
-    server, visitor = service(plugboard, provider), Visitor(plugboard)
-    key_id, page = begun_by_a_key(server)
+    server, visitor = service(plugboard, provider), ConsentBrowser(plugboard)
+    key_id, page = started_by_a_key(server)
 
     assert mishap(server, key_id).status_code == 204
 
     assert result_of(visitor.sent("GET", page)) == {"error": code}
     assert result_of(visitor.press(page)) == {"error": code}
     assert visitor.cookies == {}
-    assert provider.seen == []
+    assert provider.recorded_requests == []
 
 
 @pytest.mark.requirement("OAU-12")
 @pytest.mark.parametrize("scope", ["invoke", "read"])
 def test_a_key_without_the_manage_scope_cannot_start_a_connect(
-    plugboard: Plugboard, provider: Server, scope: str
+    plugboard: Plugboard, provider: OAuthProvider, scope: str
 ) -> None:
     server = service(plugboard, provider)
 
@@ -171,7 +175,7 @@ def test_a_key_without_the_manage_scope_cannot_start_a_connect(
 
 
 @pytest.mark.requirement("OAU-12")
-def test_a_key_of_another_workspace_cannot_start_a_connect(plugboard: Plugboard, provider: Server) -> None:
+def test_a_key_of_another_workspace_cannot_start_a_connect(plugboard: Plugboard, provider: OAuthProvider) -> None:
     server, other = service(plugboard, provider), plugboard.make_workspace()
 
     assert other.admin.get(f"{server.path}/oauth/authorize").status_code == 404
@@ -180,37 +184,39 @@ def test_a_key_of_another_workspace_cannot_start_a_connect(plugboard: Plugboard,
 
 
 @pytest.mark.requirement("OAU-12")
-def test_a_grant_of_a_removed_client_is_revoked(plugboard: Plugboard, provider: Server) -> None:
+def test_a_grant_of_a_removed_client_is_revoked(plugboard: Plugboard, provider: OAuthProvider) -> None:
     acme = provider.tenant("acme")
     acme.add_client("ours", secret="canary")
     server = mcp_server(plugboard, acme, config={"clientId": "ours", "clientSecret": "canary"})
-    visitor = Visitor(plugboard)
+    visitor = ConsentBrowser(plugboard)
     came = visitor.consent(server.page())
     change = {"config": {"clientId": "another", "clientSecret": "canary"}}
 
-    last = landed_during(visitor, came, acme, lambda: server.workspace.admin.put(server.path, json=change))
+    last = callback_during(visitor, came, acme, lambda: server.workspace.admin.put(server.path, json=change))
 
     assert last == {"error": "server_changed"}
     server.assert_not_connected()
-    wait_until(lambda: acme.live("access") == acme.live("refresh") == [])
+    wait_until(lambda: acme.live_tokens("access") == acme.live_tokens("refresh") == [])
 
 
-def test_a_server_renamed_during_the_consent_is_connected(plugboard: Plugboard, provider: Server) -> None:
-    server, visitor = mcp_server(plugboard, provider.tenant("acme")), Visitor(plugboard)
+def test_a_server_renamed_during_the_consent_is_connected(plugboard: Plugboard, provider: OAuthProvider) -> None:
+    server, visitor = mcp_server(plugboard, provider.tenant("acme")), ConsentBrowser(plugboard)
     came = visitor.consent(server.page())
 
     server.change(name="Renamed", description="Meanwhile.")
 
     assert result_of(visitor.land(came)) == {"connected": server.id}
-    assert server.shown()["name"] == "Renamed"
+    assert server.get()["name"] == "Renamed"
 
 
-def test_a_server_renamed_during_the_exchange_is_connected(plugboard: Plugboard, provider: Server) -> None:
+def test_a_server_renamed_during_the_exchange_is_connected(plugboard: Plugboard, provider: OAuthProvider) -> None:
     acme = provider.tenant("acme")
-    server, visitor = mcp_server(plugboard, acme), Visitor(plugboard)
+    server, visitor = mcp_server(plugboard, acme), ConsentBrowser(plugboard)
     came = visitor.consent(server.page())
 
-    last = landed_during(visitor, came, acme, lambda: server.workspace.admin.put(server.path, json={"name": "Renamed"}))
+    last = callback_during(
+        visitor, came, acme, lambda: server.workspace.admin.put(server.path, json={"name": "Renamed"})
+    )
 
     assert last == {"connected": server.id}
-    assert (server.shown()["name"], server.shown()["oauthConnected"]) == ("Renamed", True)
+    assert (server.get()["name"], server.get()["oauthConnected"]) == ("Renamed", True)

@@ -9,11 +9,11 @@ import pytest
 
 from api.connections.consent.html import FAILURES, UNKNOWN
 from api.main.settings import Settings
-from demo.oauth_provider.server import Server
+from demo.oauth_provider.server import OAuthProvider
 from tests.connections.browser_flow import (
     COOKIE,
     ConnectableServer,
-    Visitor,
+    ConsentBrowser,
     callback_from,
     facts_on,
     mcp_server,
@@ -54,12 +54,12 @@ OURS = [
 
 
 @pytest.fixture
-def server(plugboard: Plugboard, provider: Server) -> ConnectableServer:
+def server(plugboard: Plugboard, provider: OAuthProvider) -> ConnectableServer:
     return mcp_server(plugboard, provider.tenant("acme"))
 
 
 @pytest.fixture(scope="module")
-def behind_tls(one_provider: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plugboard]:
+def behind_tls(one_provider: OAuthProvider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plugboard]:
     environment = one_provider.environment() | {
         "PLUGBOARD_DATA_DIR": str(tmp_path_factory.mktemp("behind-tls")),
         "OAUTH_REDIRECT_BASE_URL": "https://plugboard.test",
@@ -68,10 +68,12 @@ def behind_tls(one_provider: Server, tmp_path_factory: pytest.TempPathFactory) -
         yield plugboard
 
 
-def test_the_page_names_the_workspace_the_scopes_and_the_provider(plugboard: Plugboard, provider: Server) -> None:
+def test_the_page_names_the_workspace_the_scopes_and_the_provider(
+    plugboard: Plugboard, provider: OAuthProvider
+) -> None:
     server = service(plugboard, provider, "hubspot", name="Our CRM")
 
-    page = Visitor(plugboard).sent("GET", server.page())
+    page = ConsentBrowser(plugboard).sent("GET", server.page())
 
     assert (page.status_code, page.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
     assert facts_on(page.text) == {
@@ -85,7 +87,7 @@ def test_the_page_names_the_workspace_the_scopes_and_the_provider(plugboard: Plu
 
 
 def test_the_page_of_a_remote_server_shows_the_same_facts(plugboard: Plugboard, server: ConnectableServer) -> None:
-    page = Visitor(plugboard).sent("GET", server.page())
+    page = ConsentBrowser(plugboard).sent("GET", server.page())
 
     assert facts_on(page.text) == {
         "Workspace": "Acme",
@@ -97,12 +99,12 @@ def test_the_page_of_a_remote_server_shows_the_same_facts(plugboard: Plugboard, 
     }
 
 
-def test_a_name_is_escaped_on_the_page(plugboard: Plugboard, provider: Server) -> None:
+def test_a_name_is_escaped_on_the_page(plugboard: Plugboard, provider: OAuthProvider) -> None:
     workspace, acme = plugboard.make_workspace(MARKUP), provider.tenant("acme")
-    acme.behave(scopes_supported=("<script>alert(2)</script>",))
+    acme.configure(scopes_supported=("<script>alert(2)</script>",))
     server = mcp_server(plugboard, acme, workspace, name=MARKUP)
 
-    page = Visitor(plugboard).sent("GET", server.page()).text
+    page = ConsentBrowser(plugboard).sent("GET", server.page()).text
 
     assert "<script" not in page
     assert "<b>" not in page
@@ -111,7 +113,7 @@ def test_a_name_is_escaped_on_the_page(plugboard: Plugboard, provider: Server) -
 
 
 def test_the_page_can_be_shown_repeatedly_and_sets_no_cookie(server: ConnectableServer) -> None:
-    path, visitor = server.page(), Visitor(server.plugboard)
+    path, visitor = server.page(), ConsentBrowser(server.plugboard)
 
     shown = [visitor.sent(method, path) for method in ("GET", "HEAD", "GET")]
 
@@ -121,7 +123,7 @@ def test_the_page_can_be_shown_repeatedly_and_sets_no_cookie(server: Connectable
 
 @pytest.mark.requirement("OAU-01")
 def test_a_page_redirects_once(server: ConnectableServer) -> None:
-    visitor, path = Visitor(server.plugboard), server.page()
+    visitor, path = ConsentBrowser(server.plugboard), server.page()
     visitor.go(path)
 
     assert result_of(visitor.press(path)) == {"error": "expired"}
@@ -133,7 +135,7 @@ def test_one_of_twenty_simultaneous_presses_of_the_button_is_redirected(server: 
     path = server.page()
 
     with ThreadPoolExecutor(20) as pool:
-        answers = list(pool.map(lambda _: Visitor(server.plugboard).press(path), range(20)))
+        answers = list(pool.map(lambda _: ConsentBrowser(server.plugboard).press(path), range(20)))
 
     places = [answer.headers["Location"] for answer in answers]
     assert places.count("/connected?error=expired") == 19
@@ -143,9 +145,9 @@ def test_one_of_twenty_simultaneous_presses_of_the_button_is_redirected(server: 
 @pytest.mark.requirement("OAU-01")
 @pytest.mark.parametrize(("seconds", "is_good"), [(599.0, True), (600.0, False), (86_400.0, False)])
 def test_a_page_is_valid_for_ten_minutes(
-    timed: Plugboard, provider: Server, clock: StillClock, seconds: float, is_good: bool
+    timed: Plugboard, provider: OAuthProvider, clock: StillClock, seconds: float, is_good: bool
 ) -> None:
-    server, visitor = service(timed, provider), Visitor(timed)
+    server, visitor = service(timed, provider), ConsentBrowser(timed)
     path = server.page()
 
     clock.advance(seconds)
@@ -157,7 +159,7 @@ def test_a_page_is_valid_for_ten_minutes(
 
 @pytest.mark.parametrize("ticket", ["s" * 43, "s" * 42, "s" * 44, "%00", "s" * 42 + "%0A", "ü" * 43])
 def test_the_page_of_an_unknown_ticket_has_expired(plugboard: Plugboard, ticket: str) -> None:
-    visitor = Visitor(plugboard)
+    visitor = ConsentBrowser(plugboard)
 
     answers = [visitor.sent("GET", f"/connect/{ticket}"), visitor.press(f"/connect/{ticket}")]
 
@@ -167,7 +169,7 @@ def test_the_page_of_an_unknown_ticket_has_expired(plugboard: Plugboard, ticket:
 @pytest.mark.requirement("OAU-01")
 @pytest.mark.parametrize("headers", NOT_OURS, ids=str)
 def test_a_form_of_another_site_is_refused(server: ConnectableServer, headers: dict[str, str]) -> None:
-    visitor, path = Visitor(server.plugboard), server.page()
+    visitor, path = ConsentBrowser(server.plugboard), server.page()
 
     answer = visitor.sent("POST", path, **headers)
 
@@ -178,7 +180,7 @@ def test_a_form_of_another_site_is_refused(server: ConnectableServer, headers: d
 
 @pytest.mark.parametrize("headers", OURS, ids=str)
 def test_our_own_form_redirects_to_the_provider(server: ConnectableServer, headers: dict[str, str]) -> None:
-    answer = Visitor(server.plugboard).sent("POST", server.page(), **headers)
+    answer = ConsentBrowser(server.plugboard).sent("POST", server.page(), **headers)
 
     assert answer.status_code == 303
     assert answer.headers["Location"].startswith(f"{server.tenant.issuer}/authorize?")
@@ -186,7 +188,7 @@ def test_our_own_form_redirects_to_the_provider(server: ConnectableServer, heade
 
 def test_a_browser_sends_our_origin_with_the_form_without_a_referrer(server: ConnectableServer) -> None:
     """Under `no-referrer` alone it would send `Origin: null`, and over plain http no `Sec-Fetch-Site` beside it."""
-    page = Visitor(server.plugboard).sent("GET", server.page())
+    page = ConsentBrowser(server.plugboard).sent("GET", server.page())
 
     assert page.headers["Referrer-Policy"] == "no-referrer"
     assert '<meta name="referrer" content="same-origin">' in page.text
@@ -194,7 +196,7 @@ def test_a_browser_sends_our_origin_with_the_form_without_a_referrer(server: Con
 
 @pytest.mark.requirement("OAU-01")
 def test_the_cookie_is_http_only_and_same_site(server: ConnectableServer) -> None:
-    (cookie,) = Visitor(server.plugboard).press(server.page()).headers.get_list("Set-Cookie")
+    (cookie,) = ConsentBrowser(server.plugboard).press(server.page()).headers.get_list("Set-Cookie")
 
     name, _, rest = cookie.partition("=")
     assert name == COOKIE
@@ -202,8 +204,8 @@ def test_the_cookie_is_http_only_and_same_site(server: ConnectableServer) -> Non
 
 
 @pytest.mark.requirement("OAU-01")
-def test_behind_tls_no_other_host_can_set_the_cookie(behind_tls: Plugboard, provider: Server) -> None:
-    server, visitor = service(behind_tls, provider), Visitor(behind_tls)
+def test_behind_tls_no_other_host_can_set_the_cookie(behind_tls: Plugboard, provider: OAuthProvider) -> None:
+    server, visitor = service(behind_tls, provider), ConsentBrowser(behind_tls)
     path = server.page()
 
     (cookie,) = visitor.press(path, Origin="https://plugboard.test").headers.get_list("Set-Cookie")
@@ -214,17 +216,17 @@ def test_behind_tls_no_other_host_can_set_the_cookie(behind_tls: Plugboard, prov
 
 
 @pytest.mark.requirement("OAU-01")
-def test_behind_tls_a_cookie_without_the_host_prefix_is_ignored(behind_tls: Plugboard, provider: Server) -> None:
-    server, went = service(behind_tls, provider), Visitor(behind_tls)
+def test_behind_tls_a_cookie_without_the_host_prefix_is_ignored(behind_tls: Plugboard, provider: OAuthProvider) -> None:
+    server, went = service(behind_tls, provider), ConsentBrowser(behind_tls)
     came = went.consent(server.page())
-    planted = Visitor(behind_tls, cookies={COOKIE: went.cookies[f"__Host-{COOKIE}"]})
+    planted = ConsentBrowser(behind_tls, cookies={COOKIE: went.cookies[f"__Host-{COOKIE}"]})
 
     assert result_of(planted.land(came)) == {"error": "other_browser"}
     server.assert_untouched()
 
 
-def test_two_connects_in_one_browser_both_finish(plugboard: Plugboard, provider: Server) -> None:
-    one, other, visitor = service(plugboard, provider), service(plugboard, provider, "slack"), Visitor(plugboard)
+def test_two_connects_in_one_browser_both_finish(plugboard: Plugboard, provider: OAuthProvider) -> None:
+    one, other, visitor = service(plugboard, provider), service(plugboard, provider, "slack"), ConsentBrowser(plugboard)
     first, second = visitor.consent(one.page()), visitor.consent(other.page())
 
     assert result_of(visitor.land(second)) == {"connected": other.id}
@@ -232,7 +234,7 @@ def test_two_connects_in_one_browser_both_finish(plugboard: Plugboard, provider:
 
 
 def test_each_of_several_cookies_of_the_name_is_checked(server: ConnectableServer) -> None:
-    visitor = Visitor(server.plugboard)
+    visitor = ConsentBrowser(server.plugboard)
     came = visitor.consent(server.page())
     both = f"{COOKIE}={'x' * 43}; other=1; {COOKIE}={visitor.cookies[COOKIE]}"
 
@@ -240,7 +242,7 @@ def test_each_of_several_cookies_of_the_name_is_checked(server: ConnectableServe
 
 
 def test_a_foreign_cookie_is_replaced(server: ConnectableServer) -> None:
-    visitor = Visitor(server.plugboard, cookies={COOKIE: "planted"})
+    visitor = ConsentBrowser(server.plugboard, cookies={COOKIE: "planted"})
 
     came = callback_from(visitor.go(server.page()))
 
@@ -285,7 +287,7 @@ def test_an_error_does_not_look_like_success(plugboard: Plugboard) -> None:
 
 @pytest.mark.requirement("OAU-20")
 def test_every_page_and_redirect_has_security_headers(server: ConnectableServer) -> None:
-    visitor, path = Visitor(server.plugboard), server.page()
+    visitor, path = ConsentBrowser(server.plugboard), server.page()
     shown, onward = visitor.sent("GET", path), visitor.press(path)
     landed = visitor.land(callback_from(onward.headers["Location"]))
     again = visitor.sent("GET", landed.headers["Location"])

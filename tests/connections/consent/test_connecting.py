@@ -11,12 +11,12 @@ import pytest
 
 from api.main.settings import Settings
 from demo.mcp_servers import ModernServer
-from demo.oauth_provider.server import Fault, Server, Tenant
+from demo.oauth_provider.server import Fault, OAuthProvider, Tenant
 from tests.conformance.browser import Browser
 from tests.connections.browser_flow import (
     PUBLIC,
     ConnectableServer,
-    Visitor,
+    ConsentBrowser,
     callback_from,
     mcp_server,
     query_of,
@@ -29,7 +29,7 @@ SERVICES = ["notion", "linear", "hubspot", "slack"]
 
 
 @pytest.fixture
-def acme(provider: Server) -> Tenant:
+def acme(provider: OAuthProvider) -> Tenant:
     return provider.tenant("acme")
 
 
@@ -38,39 +38,39 @@ def server(plugboard: Plugboard, acme: Tenant) -> ConnectableServer:
     return mcp_server(plugboard, acme)
 
 
-def asked_of(tenant: Tenant) -> dict[str, str]:
+def token_request_of(tenant: Tenant) -> dict[str, str]:
     """The one authorization request."""
-    (asked,) = tenant.asked("authorize")
+    (asked,) = tenant.requests_to("authorize")
     return dict(asked.query)
 
 
-def exchanged(tenant: Tenant) -> dict[str, Any]:
-    (exchange,) = tenant.asked("token")
+def exchange_of(tenant: Tenant) -> dict[str, Any]:
+    (exchange,) = tenant.requests_to("token")
     return exchange.fields
 
 
 def test_a_browser_that_follows_the_link_connects_a_server(server: ConnectableServer) -> None:
-    came = Browser(PUBLIC, server.plugboard.url).connect(server.begun().json()["authUrl"])
+    came = Browser(PUBLIC, server.plugboard.url).connect(server.start().json()["authUrl"])
 
     assert came == {"connected": server.id}
-    assert server.shown()["oauthConnected"] is True
-    assert json.loads(server.called()["text"])["person"] == "Ada"
+    assert server.get()["oauthConnected"] is True
+    assert json.loads(server.call()["text"])["person"] == "Ada"
     assert server.events()[:2] == ["server.created", "server.connected"]
 
 
 @pytest.mark.parametrize("kind", SERVICES)
-def test_each_service_is_connected(plugboard: Plugboard, provider: Server, kind: str) -> None:
+def test_each_service_is_connected(plugboard: Plugboard, provider: OAuthProvider, kind: str) -> None:
     server = service(plugboard, provider, kind)
 
-    came = Browser(PUBLIC, plugboard.url).connect(server.begun().json()["authUrl"])
+    came = Browser(PUBLIC, plugboard.url).connect(server.start().json()["authUrl"])
 
     assert came == {"connected": server.id}
     assert server.status()["connected"] is True
-    assert asked_of(server.tenant)["redirect_uri"] == f"{PUBLIC}/api/mcp/oauth/{kind}/callback"
+    assert token_request_of(server.tenant)["redirect_uri"] == f"{PUBLIC}/api/mcp/oauth/{kind}/callback"
 
 
 def test_the_audit_names_the_key_that_connected_the_server(server: ConnectableServer) -> None:
-    Visitor(server.plugboard).connect(server)
+    ConsentBrowser(server.plugboard).connect(server)
 
     (newest, *_) = server.workspace.admin.get(server.workspace.audit).json()
     assert (newest["action"], newest["actor"]["type"], newest["target"]["id"]) == (
@@ -81,22 +81,22 @@ def test_the_audit_names_the_key_that_connected_the_server(server: ConnectableSe
 
 
 def test_connecting_again_uses_the_new_grant(server: ConnectableServer) -> None:
-    visitor = Visitor(server.plugboard)
+    visitor = ConsentBrowser(server.plugboard)
     visitor.connect(server)
-    server.tenant.behave(person="Grace")
+    server.tenant.configure(person="Grace")
 
     assert visitor.connect(server) == {"connected": server.id}
-    assert json.loads(server.called()["text"])["person"] == "Grace"
+    assert json.loads(server.call()["text"])["person"] == "Grace"
 
 
 def test_the_old_grant_works_until_the_browser_returns(server: ConnectableServer) -> None:
-    visitor = Visitor(server.plugboard)
+    visitor = ConsentBrowser(server.plugboard)
     visitor.connect(server)
 
-    visitor.land(visitor.consent(server.page()).but(code=None, error="access_denied"))
+    visitor.land(visitor.consent(server.page()).with_params(code=None, error="access_denied"))
 
     assert server.status()["connected"] is True
-    assert server.called()["isError"] is False
+    assert server.call()["isError"] is False
 
 
 # --- what is asked
@@ -104,13 +104,13 @@ def test_the_old_grant_works_until_the_browser_returns(server: ConnectableServer
 
 @pytest.mark.requirement("OAU-03")
 @pytest.mark.parametrize("kind", ["acme", "linear"])
-def test_a_code_is_exchanged_with_its_pkce_verifier(plugboard: Plugboard, provider: Server, kind: str) -> None:
+def test_a_code_is_exchanged_with_its_pkce_verifier(plugboard: Plugboard, provider: OAuthProvider, kind: str) -> None:
     is_mcp = kind == "acme"
     server = mcp_server(plugboard, provider.tenant(kind)) if is_mcp else service(plugboard, provider, kind)
 
-    Visitor(plugboard).connect(server)
+    ConsentBrowser(plugboard).connect(server)
 
-    asked, verifier = asked_of(server.tenant), exchanged(server.tenant)["code_verifier"]
+    asked, verifier = token_request_of(server.tenant), exchange_of(server.tenant)["code_verifier"]
     hashed = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
     assert (asked["code_challenge_method"], asked["code_challenge"]) == ("S256", hashed)
     assert len(verifier) == 64
@@ -118,7 +118,7 @@ def test_a_code_is_exchanged_with_its_pkce_verifier(plugboard: Plugboard, provid
 
 @pytest.mark.requirement("OAU-03")
 def test_every_flow_has_its_own_verifier(server: ConnectableServer) -> None:
-    visitor = Visitor(server.plugboard)
+    visitor = ConsentBrowser(server.plugboard)
 
     challenges = {query_of(visitor.go(server.page()))["code_challenge"] for _ in range(10)}
 
@@ -127,56 +127,56 @@ def test_every_flow_has_its_own_verifier(server: ConnectableServer) -> None:
 
 @pytest.mark.requirement("OAU-03")
 @pytest.mark.parametrize("kind", ["notion", "hubspot", "slack"])
-def test_without_pkce_support_no_challenge_is_sent(plugboard: Plugboard, provider: Server, kind: str) -> None:
+def test_without_pkce_support_no_challenge_is_sent(plugboard: Plugboard, provider: OAuthProvider, kind: str) -> None:
     server = service(plugboard, provider, kind)
 
-    Visitor(plugboard).connect(server)
+    ConsentBrowser(plugboard).connect(server)
 
-    assert "code_challenge" not in asked_of(server.tenant)
-    assert "code_verifier" not in exchanged(server.tenant)
+    assert "code_challenge" not in token_request_of(server.tenant)
+    assert "code_verifier" not in exchange_of(server.tenant)
 
 
 @pytest.mark.requirement("OAU-03")
 def test_a_stolen_code_is_useless_in_another_flow(server: ConnectableServer) -> None:
-    visitor = Visitor(server.plugboard)
+    visitor = ConsentBrowser(server.plugboard)
     stolen, came = visitor.consent(server.page()), visitor.consent(server.page())
 
-    assert result_of(visitor.land(came.but(code=stolen["code"]))) == {"error": "refused"}
+    assert result_of(visitor.land(came.with_params(code=stolen["code"]))) == {"error": "refused"}
     server.assert_not_connected()
 
 
 @pytest.mark.requirement("OAU-10")
 def test_both_requests_name_the_resource(server: ConnectableServer) -> None:
-    Visitor(server.plugboard).connect(server)
+    ConsentBrowser(server.plugboard).connect(server)
 
-    assert asked_of(server.tenant)["resource"] == server.tenant.mcp_url
-    assert exchanged(server.tenant)["resource"] == server.tenant.mcp_url
+    assert token_request_of(server.tenant)["resource"] == server.tenant.mcp_url
+    assert exchange_of(server.tenant)["resource"] == server.tenant.mcp_url
     assert [family.resource for family in server.tenant.families] == [server.tenant.mcp_url]
 
 
 @pytest.mark.requirement("OAU-10")
 @pytest.mark.parametrize("resource", ["https://evil.example/mcp", "{}/mcp/other", "{}/mcp/acme/more", "{}/mcp/acm", ""])
 def test_metadata_of_another_resource_connects_nothing(plugboard: Plugboard, acme: Tenant, resource: str) -> None:
-    acme.behave(prm_changes={"resource": resource.format(acme.origin)})
+    acme.configure(prm_changes={"resource": resource.format(acme.origin)})
 
-    answer = mcp_server(plugboard, acme).begun()
+    answer = mcp_server(plugboard, acme).start()
 
     assert (answer.status_code, answer.json()["code"]) == (409, "not_connectable")
-    assert (acme.asked("register"), acme.asked("authorize")) == ([], [])
+    assert (acme.requests_to("register"), acme.requests_to("authorize")) == ([], [])
 
 
 @pytest.mark.requirement("OAU-11")
 @pytest.mark.parametrize("kind", ["acme", *SERVICES])
-def test_no_header_of_the_caller_reaches_the_provider(plugboard: Plugboard, provider: Server, kind: str) -> None:
+def test_no_header_of_the_caller_reaches_the_provider(plugboard: Plugboard, provider: OAuthProvider, kind: str) -> None:
     is_mcp = kind == "acme"
     server = mcp_server(plugboard, provider.tenant(kind)) if is_mcp else service(plugboard, provider, kind)
-    visitor = Visitor(plugboard, cookies={"session": "canary-cookie"})
+    visitor = ConsentBrowser(plugboard, cookies={"session": "canary-cookie"})
 
     visitor.connect(server)
     if is_mcp:
-        server.called()
+        server.call()
 
-    sent = str([(each.query, each.headers, each.body) for each in provider.seen])
+    sent = str([(each.query, each.headers, each.body) for each in provider.recorded_requests])
     for canary in (
         server.workspace.key,
         server.workspace.key.partition("_")[2],
@@ -184,15 +184,15 @@ def test_no_header_of_the_caller_reaches_the_provider(plugboard: Plugboard, prov
         *visitor.cookies.values(),
     ):
         assert canary not in sent
-    assert not [each for each in provider.seen if "cookie" in each.headers]
-    assert "referer" not in {name for each in provider.seen for name in each.headers}
+    assert not [each for each in provider.recorded_requests if "cookie" in each.headers]
+    assert "referer" not in {name for each in provider.recorded_requests for name in each.headers}
 
 
 @pytest.mark.requirement("OAU-11")
 def test_a_token_of_an_upstream_is_not_an_api_key(server: ConnectableServer) -> None:
-    Visitor(server.plugboard).connect(server)
+    ConsentBrowser(server.plugboard).connect(server)
 
-    for token in (*server.tenant.live("access"), *server.tenant.live("refresh")):
+    for token in (*server.tenant.live_tokens("access"), *server.tenant.live_tokens("refresh")):
         assert server.plugboard.caller(token).get(server.path).status_code == 401
 
 
@@ -213,22 +213,22 @@ def test_a_token_of_an_upstream_is_not_an_api_key(server: ConnectableServer) -> 
     ],
 )
 def test_only_scopes_that_tools_need_are_requested(
-    plugboard: Plugboard, provider: Server, kind: str, asked: str | None
+    plugboard: Plugboard, provider: OAuthProvider, kind: str, asked: str | None
 ) -> None:
     server = service(plugboard, provider, kind)
 
-    Visitor(plugboard).connect(server)
+    ConsentBrowser(plugboard).connect(server)
 
-    assert asked_of(server.tenant).get("scope") == asked
+    assert token_request_of(server.tenant).get("scope") == asked
     status, scopes = server.status(), (asked or "").replace(",", " ").split()
     assert (status["askedScopes"], status["missingScopes"], status["unaskedScopes"]) == (scopes, [], [])
 
 
 @pytest.mark.requirement("OAU-17")
 def test_granted_and_requested_scopes_are_both_stored(server: ConnectableServer) -> None:
-    server.tenant.behave(grants=("read", "write", "everything"))
+    server.tenant.configure(grants=("read", "write", "everything"))
 
-    Visitor(server.plugboard).connect(server)
+    ConsentBrowser(server.plugboard).connect(server)
 
     status = server.status()
     assert status["askedScopes"] == ["read", "admin"]
@@ -239,38 +239,38 @@ def test_granted_and_requested_scopes_are_both_stored(server: ConnectableServer)
 
 @pytest.mark.requirement("OAU-17")
 def test_only_the_scopes_of_the_challenge_are_requested(server: ConnectableServer) -> None:
-    server.tenant.behave(challenge_scopes=("read",))
+    server.tenant.configure(challenge_scopes=("read",))
 
-    Visitor(server.plugboard).connect(server)
+    ConsentBrowser(server.plugboard).connect(server)
 
-    assert asked_of(server.tenant)["scope"] == "read"
+    assert token_request_of(server.tenant)["scope"] == "read"
 
 
 @pytest.mark.requirement("OAU-17")
 def test_configured_scopes_are_requested(plugboard: Plugboard, acme: Tenant) -> None:
     server = mcp_server(plugboard, acme, config={"scope": "admin"})
 
-    Visitor(plugboard).connect(server)
+    ConsentBrowser(plugboard).connect(server)
 
-    assert asked_of(acme)["scope"] == "admin"
+    assert token_request_of(acme)["scope"] == "admin"
 
 
 @pytest.mark.requirement("OAU-18")
 def test_no_id_token_is_requested_or_read(server: ConnectableServer) -> None:
-    server.tenant.behave(answer_changes={"id_token": "canary.id.token"})
+    server.tenant.configure(answer_changes={"id_token": "canary.id.token"})
 
-    assert Visitor(server.plugboard).connect(server) == {"connected": server.id}
-    assert "nonce" not in asked_of(server.tenant)
+    assert ConsentBrowser(server.plugboard).connect(server) == {"connected": server.id}
+    assert "nonce" not in token_request_of(server.tenant)
     assert "canary" not in json.dumps(server.status())
 
 
 # --- where it cannot begin
 
 
-def test_connecting_an_unconfigured_service_names_the_variables(provider: Server, tmp_path: Any) -> None:
+def test_connecting_an_unconfigured_service_names_the_variables(provider: OAuthProvider, tmp_path: Any) -> None:
     environment = provider.environment("linear") | {"PLUGBOARD_DATA_DIR": str(tmp_path)}
     with served(Settings.from_environment(environment)) as plugboard:
-        answer = service(plugboard, provider, "notion").begun()
+        answer = service(plugboard, provider, "notion").start()
 
     assert (answer.status_code, answer.json()["code"]) == (409, "not_connectable")
     assert answer.json()["detail"] == (
@@ -282,11 +282,11 @@ def test_connecting_an_unconfigured_service_names_the_variables(provider: Server
 def test_a_server_without_oauth_cannot_be_connected(plugboard: Plugboard, acme: Tenant, fields: dict[str, Any]) -> None:
     server = mcp_server(plugboard, acme, **fields)
 
-    answer = server.begun()
+    answer = server.start()
 
     assert (answer.status_code, answer.json()["code"]) == (409, "not_connectable")
     assert "does not use OAuth" in answer.json()["detail"]
-    assert acme.seen == []
+    assert acme.recorded_requests == []
 
 
 def test_a_missing_server_cannot_be_connected(server: ConnectableServer) -> None:
@@ -296,7 +296,7 @@ def test_a_missing_server_cannot_be_connected(server: ConnectableServer) -> None
     assert server.workspace.admin.get(f"{path}/oauth/status").status_code == 404
 
 
-FOUND_WANTING: list[tuple[dict[str, Any], str]] = [
+UNUSABLE_METADATA: list[tuple[dict[str, Any], str]] = [
     ({"prm_changes": {"authorization_servers": []}}, "names no usable authorization server"),
     ({"prm_changes": {"authorization_servers": ["javascript:echoed"]}}, "names no usable authorization server"),
     ({"metadata_at": ()}, "its metadata cannot be found or read"),
@@ -311,34 +311,34 @@ FOUND_WANTING: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.requirement("OAU-03", "OAU-08")
-@pytest.mark.parametrize(("changes", "says"), FOUND_WANTING, ids=str)
+@pytest.mark.parametrize(("changes", "says"), UNUSABLE_METADATA, ids=str)
 def test_unusable_metadata_is_reported(server: ConnectableServer, changes: dict[str, Any], says: str) -> None:
-    server.tenant.behave(**changes)
+    server.tenant.configure(**changes)
 
-    answer = server.begun()
+    answer = server.start()
 
     assert (answer.status_code, answer.json()["code"]) == (409, "not_connectable")
     assert says in answer.json()["detail"]
     assert "echoed" not in answer.text
-    assert server.tenant.asked("register") == []
+    assert server.tenant.requests_to("register") == []
 
 
 @pytest.mark.parametrize("endpoint", ["mcp", "prm", "metadata"])
 @pytest.mark.parametrize("kind", ["down", "busy", "close"])
 def test_a_connect_works_after_an_outage(server: ConnectableServer, endpoint: str, kind: Any) -> None:
-    server.tenant.fault(endpoint, Fault(kind, body="echoed"), times=None)
+    server.tenant.inject_fault(endpoint, Fault(kind, body="echoed"), times=None)
 
-    answer = server.begun()
+    answer = server.start()
 
     assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
     assert "echoed" not in answer.text
-    server.tenant.heal()
-    assert Visitor(server.plugboard).connect(server) == {"connected": server.id}
+    server.tenant.clear_faults()
+    assert ConsentBrowser(server.plugboard).connect(server) == {"connected": server.id}
 
 
 def test_a_server_without_authorization_cannot_be_connected(plugboard: Plugboard, acme: Tenant) -> None:
     with listening(ModernServer()) as url:
-        answer = mcp_server(plugboard, acme, url=f"{url}/mcp").begun()
+        answer = mcp_server(plugboard, acme, url=f"{url}/mcp").start()
 
     assert (answer.status_code, answer.json()["code"]) == (409, "not_connectable")
     assert "requires no authorization" in answer.json()["detail"]
@@ -363,30 +363,30 @@ def test_a_server_without_authorization_cannot_be_connected(plugboard: Plugboard
     ids=str,
 )
 def test_a_failed_exchange_connects_and_echoes_nothing(server: ConnectableServer, fault: Fault, code: str) -> None:
-    visitor = Visitor(server.plugboard)
+    visitor = ConsentBrowser(server.plugboard)
     came = visitor.consent(server.page())
-    server.tenant.fault("token", fault)
+    server.tenant.inject_fault("token", fault)
 
     answer = visitor.land(came)
 
     assert result_of(answer) == {"error": code}
     assert "echoed" not in str(answer.headers) + visitor.sent("GET", answer.headers["Location"]).text
-    assert len(server.tenant.asked("token")) == 1
+    assert len(server.tenant.requests_to("token")) == 1
     server.assert_not_connected()
     assert visitor.connect(server) == {"connected": server.id}
 
 
 @pytest.mark.parametrize("kind", SERVICES)
-def test_account_details_are_shown_and_are_optional(plugboard: Plugboard, provider: Server, kind: str) -> None:
+def test_account_details_are_shown_and_are_optional(plugboard: Plugboard, provider: OAuthProvider, kind: str) -> None:
     server = service(plugboard, provider, kind)
-    server.tenant.fault("api", Fault("down"), times=None)
+    server.tenant.inject_fault("api", Fault("down"), times=None)
 
-    assert Visitor(plugboard).connect(server) == {"connected": server.id}
+    assert ConsentBrowser(plugboard).connect(server) == {"connected": server.id}
     assert server.status()["connected"] is True
 
 
 def test_an_abandoned_consent_has_no_effect(server: ConnectableServer) -> None:
-    url = Visitor(server.plugboard).go(server.page())
+    url = ConsentBrowser(server.plugboard).go(server.page())
 
     callback_from(url)
 

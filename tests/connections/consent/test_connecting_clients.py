@@ -8,9 +8,9 @@ import pytest
 from joserfc.jwk import ECKey
 
 from api.main.settings import Settings
-from demo.oauth_provider.server import Fault, Server, Tenant
-from tests.connections.browser_flow import PUBLIC, ConnectableServer, Visitor, mcp_server, query_of, result_of
-from tests.harness import Plugboard, complaints, served
+from demo.oauth_provider.server import Fault, OAuthProvider, Tenant
+from tests.connections.browser_flow import PUBLIC, ConnectableServer, ConsentBrowser, mcp_server, query_of, result_of
+from tests.harness import Plugboard, error_paths, served
 
 SECRET = "canary-secret-of-a-client"
 HTTPS = "https://plugboard.test"
@@ -18,7 +18,7 @@ CALLBACK = "/api/mcp/oauth/external/callback"
 
 
 @pytest.fixture(scope="module")
-def public(one_provider: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plugboard]:
+def public(one_provider: OAuthProvider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plugboard]:
     """One that authorization servers can read a document from."""
     environment = one_provider.environment() | {
         "PLUGBOARD_DATA_DIR": str(tmp_path_factory.mktemp("public")),
@@ -29,12 +29,14 @@ def public(one_provider: Server, tmp_path_factory: pytest.TempPathFactory) -> It
 
 
 @pytest.fixture
-def acme(provider: Server) -> Tenant:
+def acme(provider: OAuthProvider) -> Tenant:
     return provider.tenant("acme")
 
 
 def connected(server: ConnectableServer) -> ConnectableServer:
-    assert Visitor(server.plugboard, server.plugboard.settings.public_url).connect(server) == {"connected": server.id}
+    assert ConsentBrowser(server.plugboard, server.plugboard.settings.public_url).connect(server) == {
+        "connected": server.id
+    }
     return server
 
 
@@ -43,11 +45,11 @@ def connected(server: ConnectableServer) -> ConnectableServer:
 
 @pytest.mark.parametrize("method", ["none", "client_secret_basic", "client_secret_post"])
 def test_an_unknown_client_is_registered(plugboard: Plugboard, acme: Tenant, method: str) -> None:
-    acme.behave(auth_methods=(method,), takes_documents=False)
+    acme.configure(auth_methods=(method,), takes_documents=False)
 
     server = connected(mcp_server(plugboard, acme))
 
-    (asked,) = acme.asked("register")
+    (asked,) = acme.requests_to("register")
     assert asked.fields == {
         "client_name": "Plugboard",
         "redirect_uris": [f"{PUBLIC}{CALLBACK}"],
@@ -57,13 +59,15 @@ def test_an_unknown_client_is_registered(plugboard: Plugboard, acme: Tenant, met
         "token_endpoint_auth_method": method,
         "scope": "read admin",
     }
-    acme.expire()
-    assert server.called()["isError"] is False
+    acme.expire_tokens()
+    assert server.call()["isError"] is False
 
 
-def test_a_registration_serves_all_servers_of_the_issuer(plugboard: Plugboard, provider: Server, acme: Tenant) -> None:
+def test_a_registration_serves_all_servers_of_the_issuer(
+    plugboard: Plugboard, provider: OAuthProvider, acme: Tenant
+) -> None:
     beta = provider.tenant("beta")
-    beta.behave(authorization_servers=(acme.issuer,))
+    beta.configure(authorization_servers=(acme.issuer,))
     one = connected(mcp_server(plugboard, acme))
 
     connected(mcp_server(plugboard, beta, one.workspace))
@@ -74,7 +78,7 @@ def test_a_registration_serves_all_servers_of_the_issuer(plugboard: Plugboard, p
 
 
 def test_a_registration_belongs_to_one_workspace_and_one_issuer(
-    plugboard: Plugboard, provider: Server, acme: Tenant
+    plugboard: Plugboard, provider: OAuthProvider, acme: Tenant
 ) -> None:
     one = connected(mcp_server(plugboard, acme))
 
@@ -85,18 +89,18 @@ def test_a_registration_belongs_to_one_workspace_and_one_issuer(
 
 
 def test_more_scopes_than_registered_need_a_new_registration_and_the_old_one_remains(
-    plugboard: Plugboard, provider: Server, acme: Tenant
+    plugboard: Plugboard, provider: OAuthProvider, acme: Tenant
 ) -> None:
     beta = provider.tenant("beta")
-    acme.behave(challenge_scopes=("read",))
-    beta.behave(authorization_servers=(acme.issuer,), challenge_scopes=("read", "admin"))
+    acme.configure(challenge_scopes=("read",))
+    beta.configure(authorization_servers=(acme.issuer,), challenge_scopes=("read", "admin"))
     one = connected(mcp_server(plugboard, acme))
 
     two = connected(mcp_server(plugboard, beta, one.workspace))
-    acme.expire()
+    acme.expire_tokens()
 
     assert acme.counts["registrations"] == 2
-    assert [each.called()["isError"] for each in (one, two)] == [False, False]
+    assert [each.call()["isError"] for each in (one, two)] == [False, False]
     connected(one)
     assert acme.counts["registrations"] == 2
 
@@ -105,19 +109,19 @@ def test_more_scopes_than_registered_need_a_new_registration_and_the_old_one_rem
 def test_an_issuer_that_begins_to_send_iss_gets_another_redirect_uri_and_the_old_grant_remains(
     plugboard: Plugboard, acme: Tenant
 ) -> None:
-    acme.behave(promises_iss=False)
+    acme.configure(promises_iss=False)
     server = connected(mcp_server(plugboard, acme))
-    acme.behave(promises_iss=True)
+    acme.configure(promises_iss=True)
 
     server.page()
-    acme.expire()
+    acme.expire_tokens()
 
-    assert [len(each.fields["redirect_uris"]) for each in acme.asked("register")] == [1, 1]
-    assert server.called()["isError"] is False
+    assert [len(each.fields["redirect_uris"]) for each in acme.requests_to("register")] == [1, 1]
+    assert server.call()["isError"] is False
 
 
 def test_a_client_with_an_expired_secret_is_registered_again(plugboard: Plugboard, acme: Tenant) -> None:
-    acme.behave(auth_methods=("client_secret_basic",), secret_life=30)  # less than we would begin anything with
+    acme.configure(auth_methods=("client_secret_basic",), secret_life=30)  # less than we would begin anything with
     server = connected(mcp_server(plugboard, acme))
 
     connected(server)
@@ -126,12 +130,12 @@ def test_a_client_with_an_expired_secret_is_registered_again(plugboard: Plugboar
 
 
 def test_a_grant_of_an_expired_client_requires_connecting_again(plugboard: Plugboard, acme: Tenant) -> None:
-    acme.behave(auth_methods=("client_secret_basic",))
+    acme.configure(auth_methods=("client_secret_basic",))
     server = connected(mcp_server(plugboard, acme))
     acme.clients.clear()
-    acme.expire()
+    acme.expire_tokens()
 
-    assert server.called()["error"]["kind"] == "reconnect_required"
+    assert server.call()["error"]["kind"] == "reconnect_required"
     assert server.status()["reconnectRequired"] is True
 
 
@@ -145,9 +149,9 @@ def test_a_grant_of_an_expired_client_requires_connecting_again(plugboard: Plugb
 def test_without_registration_the_error_says_what_to_do(
     plugboard: Plugboard, acme: Tenant, changes: dict[str, object], says: str
 ) -> None:
-    acme.behave(**changes)
+    acme.configure(**changes)
 
-    answer = mcp_server(plugboard, acme).begun()
+    answer = mcp_server(plugboard, acme).start()
 
     assert (answer.status_code, answer.json()["code"]) == (409, "not_connectable")
     assert says in answer.json()["detail"]
@@ -155,34 +159,34 @@ def test_without_registration_the_error_says_what_to_do(
 
 @pytest.mark.parametrize("kind", ["down", "busy", "html", "close", "array"])
 def test_a_failed_registration_passes_on_no_text_of_the_provider(plugboard: Plugboard, acme: Tenant, kind: str) -> None:
-    acme.fault("register", Fault(kind, body="echoed"))  # type: ignore[arg-type]
+    acme.inject_fault("register", Fault(kind, body="echoed"))  # type: ignore[arg-type]
 
-    answer = mcp_server(plugboard, acme).begun()
+    answer = mcp_server(plugboard, acme).start()
 
     assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
     assert "echoed" not in answer.text
-    assert acme.requests["register"] == 1
+    assert acme.request_counts["register"] == 1
 
 
 # --- published
 
 
 def test_with_a_metadata_document_no_client_is_registered(public: Plugboard, acme: Tenant) -> None:
-    acme.behave(documents_from=public.url)
+    acme.configure(documents_from=public.url)
 
     server = connected(mcp_server(public, acme))
 
     assert acme.counts["registrations"] == 0
     assert [family.client for family in acme.families] == [f"{HTTPS}/client-metadata.json"]
-    acme.expire()
-    assert server.called()["isError"] is False
-    assert "secret" not in str([each.body for each in acme.asked("token")])
+    acme.expire_tokens()
+    assert server.call()["isError"] is False
+    assert "secret" not in str([each.body for each in acme.requests_to("token")])
 
 
 @pytest.mark.requirement("OAU-04")
 def test_an_issuer_without_iss_gets_its_own_metadata_document(public: Plugboard, acme: Tenant) -> None:
-    acme.behave(documents_from=public.url, promises_iss=False)
-    server, visitor = mcp_server(public, acme), Visitor(public, HTTPS)
+    acme.configure(documents_from=public.url, promises_iss=False)
+    server, visitor = mcp_server(public, acme), ConsentBrowser(public, HTTPS)
 
     onward = query_of(visitor.go(server.page()))
 
@@ -231,15 +235,15 @@ def test_the_metadata_document_ignores_the_host_header(public: Plugboard) -> Non
 
 @pytest.mark.parametrize("auth", ["client_secret_basic", "client_secret_post"])
 def test_a_configured_client_is_used(plugboard: Plugboard, acme: Tenant, auth: str) -> None:
-    acme.behave(registers=False, auth_methods=(auth,))
+    acme.configure(registers=False, auth_methods=(auth,))
     acme.add_client("our own/id:1", secret=SECRET, auth=auth, redirect_uris=(f"{PUBLIC}{CALLBACK}",))
     server = mcp_server(plugboard, acme, config={"clientId": "our own/id:1", "clientSecret": SECRET})
     assert server.status()["redirectUri"] == f"{PUBLIC}{CALLBACK}"
 
     connected(server)
 
-    acme.expire()
-    assert server.called()["isError"] is False
+    acme.expire_tokens()
+    assert server.call()["isError"] is False
     assert {family.client for family in acme.families} == {"our own/id:1"}
 
 
@@ -258,9 +262,9 @@ def test_a_client_with_a_private_key_signs_an_assertion(plugboard: Plugboard, ac
 
     connected(server)
 
-    acme.expire()
-    assert server.called()["isError"] is False
-    assert all("client_secret" not in each.fields for each in acme.asked("token"))
+    acme.expire_tokens()
+    assert server.call()["isError"] is False
+    assert all("client_secret" not in each.fields for each in acme.requests_to("token"))
 
 
 @pytest.mark.parametrize(
@@ -282,7 +286,7 @@ def test_an_incomplete_client_is_refused(
     draft = {"name": "Acme", "url": acme.mcp_url, "authType": "oauth", "config": {}} | fields
     workspace = plugboard.make_workspace()
 
-    assert complaints(workspace.admin.post(workspace.servers, json=draft)) == paths
+    assert error_paths(workspace.admin.post(workspace.servers, json=draft)) == paths
 
 
 @pytest.mark.parametrize("config", [{"clientId": "unknown"}, {"clientId": "ours", "clientSecret": "wrong"}], ids=str)
@@ -291,7 +295,7 @@ def test_a_client_that_the_provider_refuses_connects_nothing(
 ) -> None:
     acme.add_client("ours", secret=SECRET)
     acme.add_client("unknown")
-    server, visitor = mcp_server(plugboard, acme, config=config), Visitor(plugboard)
+    server, visitor = mcp_server(plugboard, acme, config=config), ConsentBrowser(plugboard)
     came = visitor.consent(server.page())
     acme.clients.pop("unknown")
 
@@ -302,7 +306,7 @@ def test_a_client_that_the_provider_refuses_connects_nothing(
 def test_a_client_replaced_during_the_consent_connects_nothing(plugboard: Plugboard, acme: Tenant) -> None:
     acme.add_client("ours", secret=SECRET)
     server = mcp_server(plugboard, acme, config={"clientId": "ours", "clientSecret": SECRET})
-    visitor = Visitor(plugboard)
+    visitor = ConsentBrowser(plugboard)
     came = visitor.consent(server.page())
 
     server.change(config={"clientId": "another", "clientSecret": SECRET})
@@ -315,7 +319,7 @@ def test_a_server_with_client_credentials_cannot_be_connected_by_consent(plugboa
     acme.add_client("ours", secret=SECRET, grants=("client_credentials",))
     config = {"clientId": "ours", "clientSecret": SECRET}
 
-    answer = mcp_server(plugboard, acme, oauthGrant="client_credentials", config=config).begun()
+    answer = mcp_server(plugboard, acme, oauthGrant="client_credentials", config=config).start()
 
     assert (answer.status_code, answer.json()["code"]) == (409, "not_connectable")
-    assert acme.seen == []
+    assert acme.recorded_requests == []

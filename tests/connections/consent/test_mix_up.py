@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import pytest
 
 from api.main.settings import Settings
-from demo.oauth_provider.server import Server, Tenant
+from demo.oauth_provider.server import OAuthProvider, Tenant
 from tests.connections.browser_flow import (
     ConnectableServer,
-    Visitor,
+    ConsentBrowser,
     callback_from,
     facts_on,
     mcp_server,
@@ -26,34 +26,34 @@ SECRET = "canary-secret-of-a-client"
 
 
 @dataclass(frozen=True)
-class Two:
+class TwoIssuers:
     """An honest one and an evil one, each with a server of the same workspace."""
 
     honest: ConnectableServer
     evil: ConnectableServer
 
     @classmethod
-    def at(cls, plugboard: Plugboard, provider: Server) -> Two:
+    def at(cls, plugboard: Plugboard, provider: OAuthProvider) -> TwoIssuers:
         honest, evil = provider.tenant("honest"), provider.tenant("evil")
         one = mcp_server(plugboard, honest, name="Honest")
         return cls(one, mcp_server(plugboard, evil, one.workspace, name="Evil"))
 
-    def behave(self, *, names_itself: bool) -> None:
+    def announce_iss(self, *, names_itself: bool) -> None:
         for each in (self.honest, self.evil):
-            each.tenant.behave(promises_iss=names_itself)
+            each.tenant.configure(promises_iss=names_itself)
 
     def assert_nothing_reached_evil(self) -> None:
-        assert self.evil.tenant.asked("token") == []
+        assert self.evil.tenant.requests_to("token") == []
         self.evil.assert_not_connected()
 
 
 @pytest.fixture
-def two(plugboard: Plugboard, provider: Server) -> Two:
-    return Two.at(plugboard, provider)
+def two(plugboard: Plugboard, provider: OAuthProvider) -> TwoIssuers:
+    return TwoIssuers.at(plugboard, provider)
 
 
 @pytest.fixture(scope="module")
-def public(one_provider: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plugboard]:
+def public(one_provider: OAuthProvider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plugboard]:
     """One that authorization servers can read a document from."""
     environment = one_provider.environment() | {
         "PLUGBOARD_DATA_DIR": str(tmp_path_factory.mktemp("public")),
@@ -63,12 +63,12 @@ def public(one_provider: Server, tmp_path_factory: pytest.TempPathFactory) -> It
         yield plugboard
 
 
-def leads_to(evil: Tenant, honest: Tenant) -> None:
+def impersonate(evil: Tenant, honest: Tenant) -> None:
     """Its metadata names the honest one's page, where the user has consented a hundred times."""
-    evil.behave(metadata_changes={"authorization_endpoint": f"{honest.issuer}/authorize"})
+    evil.configure(metadata_changes={"authorization_endpoint": f"{honest.issuer}/authorize"})
 
 
-def known_to(honest: Tenant, url: str) -> None:
+def register_client_of(honest: Tenant, url: str) -> None:
     """The client that evil has told us to be, with the way back that we would give to evil: evil can see to that."""
     asked = query_of(url)
     honest.add_client(asked["client_id"], redirect_uris=(asked["redirect_uri"],))
@@ -79,27 +79,31 @@ def known_to(honest: Tenant, url: str) -> None:
 
 @pytest.mark.requirement("OAU-04")
 @pytest.mark.parametrize("names_itself", [True, False])
-def test_a_code_of_the_honest_issuer_is_refused_in_the_flow_of_the_evil_one(two: Two, names_itself: bool) -> None:
-    two.behave(names_itself=names_itself)
-    visitor = Visitor(two.honest.plugboard)
+def test_a_code_of_the_honest_issuer_is_refused_in_the_flow_of_the_evil_one(
+    two: TwoIssuers, names_itself: bool
+) -> None:
+    two.announce_iss(names_itself=names_itself)
+    visitor = ConsentBrowser(two.honest.plugboard)
     honest, evil = visitor.consent(two.honest.page()), visitor.consent(two.evil.page())
 
-    answer = visitor.land(honest.but(state=evil["state"]))  # sent on by evil, with the state that it was given
+    answer = visitor.land(honest.with_params(state=evil["state"]))  # sent on by evil, with the state that it was given
 
     assert result_of(answer) == {"error": "wrong_issuer" if names_itself else "other_service"}
     two.assert_nothing_reached_evil()
 
 
 @pytest.mark.requirement("OAU-04")
-def test_a_mix_up_fails_if_only_the_evil_issuer_omits_iss(two: Two) -> None:
-    two.evil.tenant.behave(promises_iss=False)
-    visitor = Visitor(two.honest.plugboard)
+def test_a_mix_up_fails_if_only_the_evil_issuer_omits_iss(two: TwoIssuers) -> None:
+    two.evil.tenant.configure(promises_iss=False)
+    visitor = ConsentBrowser(two.honest.plugboard)
     honest, evil = visitor.consent(two.honest.page()), visitor.consent(two.evil.page())
 
     answers = [
-        visitor.land(honest.but(state=evil["state"])),
+        visitor.land(honest.with_params(state=evil["state"])),
         visitor.land(
-            visitor.consent(two.honest.page()).at(evil.path).but(state=visitor.consent(two.evil.page())["state"])
+            visitor.consent(two.honest.page())
+            .at(evil.path)
+            .with_params(state=visitor.consent(two.evil.page())["state"])
         ),
     ]
 
@@ -108,14 +112,14 @@ def test_a_mix_up_fails_if_only_the_evil_issuer_omits_iss(two: Two) -> None:
 
 
 @pytest.mark.requirement("OAU-04")
-def test_a_mix_up_fails_if_only_the_honest_issuer_omits_iss(two: Two) -> None:
-    two.honest.tenant.behave(promises_iss=False)
-    visitor = Visitor(two.honest.plugboard)
+def test_a_mix_up_fails_if_only_the_honest_issuer_omits_iss(two: TwoIssuers) -> None:
+    two.honest.tenant.configure(promises_iss=False)
+    visitor = ConsentBrowser(two.honest.plugboard)
     honest, evil = visitor.consent(two.honest.page()), visitor.consent(two.evil.page())
 
     answers = [
-        visitor.land(honest.but(state=evil["state"])),
-        visitor.land(honest.at(evil.path).but(state=visitor.consent(two.evil.page())["state"])),
+        visitor.land(honest.with_params(state=evil["state"])),
+        visitor.land(honest.at(evil.path).with_params(state=visitor.consent(two.evil.page())["state"])),
     ]
 
     assert [result_of(each)["error"] for each in answers] == ["other_service", "wrong_issuer"]
@@ -126,12 +130,12 @@ def test_a_mix_up_fails_if_only_the_honest_issuer_omits_iss(two: Two) -> None:
 
 
 @pytest.mark.requirement("OAU-04")
-def test_a_browser_sent_to_the_honest_issuer_returns_with_its_name(two: Two) -> None:
-    honest, evil, visitor = two.honest.tenant, two.evil.tenant, Visitor(two.honest.plugboard)
-    honest.behave(demands_resource=False, also_for=(evil.mcp_url,))
-    leads_to(evil, honest)
+def test_a_browser_sent_to_the_honest_issuer_returns_with_its_name(two: TwoIssuers) -> None:
+    honest, evil, visitor = two.honest.tenant, two.evil.tenant, ConsentBrowser(two.honest.plugboard)
+    honest.configure(demands_resource=False, also_for=(evil.mcp_url,))
+    impersonate(evil, honest)
     url = visitor.go(two.evil.page())
-    known_to(honest, url)
+    register_client_of(honest, url)
 
     came = callback_from(url)
 
@@ -142,26 +146,26 @@ def test_a_browser_sent_to_the_honest_issuer_returns_with_its_name(two: Two) -> 
 
 
 @pytest.mark.requirement("OAU-04")
-def test_a_mix_up_fails_if_the_evil_issuer_announces_no_iss(two: Two) -> None:
-    honest, evil, visitor = two.honest.tenant, two.evil.tenant, Visitor(two.honest.plugboard)
-    honest.behave(demands_resource=False, also_for=(evil.mcp_url,))
-    evil.behave(promises_iss=False)
-    leads_to(evil, honest)
+def test_a_mix_up_fails_if_the_evil_issuer_announces_no_iss(two: TwoIssuers) -> None:
+    honest, evil, visitor = two.honest.tenant, two.evil.tenant, ConsentBrowser(two.honest.plugboard)
+    honest.configure(demands_resource=False, also_for=(evil.mcp_url,))
+    evil.configure(promises_iss=False)
+    impersonate(evil, honest)
     url = visitor.go(two.evil.page())
-    known_to(honest, url)
+    register_client_of(honest, url)
 
     assert result_of(visitor.land(callback_from(url))) == {"error": "wrong_issuer"}
     two.assert_nothing_reached_evil()
 
 
 @pytest.mark.requirement("OAU-04")
-def test_a_client_of_the_honest_issuer_is_redirected_to_its_own_callback_only(two: Two) -> None:
+def test_a_client_of_the_honest_issuer_is_redirected_to_its_own_callback_only(two: TwoIssuers) -> None:
     """Neither names itself, and evil tells us to be the client that we are at the honest one."""
-    two.behave(names_itself=False)
-    honest, evil, visitor = two.honest.tenant, two.evil.tenant, Visitor(two.honest.plugboard)
+    two.announce_iss(names_itself=False)
+    honest, evil, visitor = two.honest.tenant, two.evil.tenant, ConsentBrowser(two.honest.plugboard)
     visitor.connect(two.honest)
     (ours,) = {family.client for family in honest.families}
-    leads_to(evil, honest)
+    impersonate(evil, honest)
 
     led = visitor.go(two.evil.page())
     url = led.replace(query_of(led)["client_id"], ours)
@@ -173,13 +177,13 @@ def test_a_client_of_the_honest_issuer_is_redirected_to_its_own_callback_only(tw
 
 
 @pytest.mark.requirement("OAU-10")
-def test_an_issuer_that_checks_the_resource_grants_nothing_to_the_evil_one(two: Two) -> None:
+def test_an_issuer_that_checks_the_resource_grants_nothing_to_the_evil_one(two: TwoIssuers) -> None:
     """Neither names itself, and the honest one lets everybody register with any way back."""
-    two.behave(names_itself=False)
-    honest, evil, visitor = two.honest.tenant, two.evil.tenant, Visitor(two.honest.plugboard)
-    leads_to(evil, honest)
+    two.announce_iss(names_itself=False)
+    honest, evil, visitor = two.honest.tenant, two.evil.tenant, ConsentBrowser(two.honest.plugboard)
+    impersonate(evil, honest)
     url = visitor.go(two.evil.page())
-    known_to(honest, url)
+    register_client_of(honest, url)
 
     came = callback_from(url)
 
@@ -189,11 +193,11 @@ def test_an_issuer_that_checks_the_resource_grants_nothing_to_the_evil_one(two: 
     two.assert_nothing_reached_evil()
 
 
-def test_the_page_names_the_callback_host_if_it_differs(two: Two, provider: Server) -> None:
-    leads_to(two.evil.tenant, two.honest.tenant)
+def test_the_page_names_the_callback_host_if_it_differs(two: TwoIssuers, provider: OAuthProvider) -> None:
+    impersonate(two.evil.tenant, two.honest.tenant)
     elsewhere = provider.origin.replace("127.0.0.1", "localhost")
-    two.evil.tenant.behave(metadata_changes={"token_endpoint": f"{elsewhere}/token"})
-    visitor = Visitor(two.evil.plugboard)
+    two.evil.tenant.configure(metadata_changes={"token_endpoint": f"{elsewhere}/token"})
+    visitor = ConsentBrowser(two.evil.plugboard)
 
     honest, evil = (facts_on(visitor.sent("GET", each.page()).text) for each in (two.honest, two.evil))
 
@@ -205,31 +209,31 @@ def test_the_page_names_the_callback_host_if_it_differs(two: Two, provider: Serv
 
 
 @pytest.mark.requirement("OAU-10")
-def test_the_evil_server_cannot_request_the_resource_of_the_honest_one(two: Two) -> None:
-    two.evil.tenant.behave(prm_changes={"resource": two.honest.tenant.mcp_url})
+def test_the_evil_server_cannot_request_the_resource_of_the_honest_one(two: TwoIssuers) -> None:
+    two.evil.tenant.configure(prm_changes={"resource": two.honest.tenant.mcp_url})
 
-    answer = two.evil.begun()
+    answer = two.evil.start()
 
     assert answer.status_code == 409
     assert "describes a different resource" in answer.json()["detail"]
 
 
 @pytest.mark.requirement("OAU-04", "OAU-08")
-def test_an_issuer_cannot_impersonate_another(two: Two) -> None:
-    two.evil.tenant.behave(metadata_changes={"issuer": two.honest.tenant.issuer})
+def test_an_issuer_cannot_impersonate_another(two: TwoIssuers) -> None:
+    two.evil.tenant.configure(metadata_changes={"issuer": two.honest.tenant.issuer})
 
-    answer = two.evil.begun()
+    answer = two.evil.start()
 
     assert answer.status_code == 409
     assert "names a different issuer" in answer.json()["detail"]
 
 
 @pytest.mark.requirement("OAU-04")
-def test_a_metadata_document_has_a_redirect_uri_for_each_issuer(public: Plugboard, provider: Server) -> None:
-    two = Two.at(public, provider)
+def test_a_metadata_document_has_a_redirect_uri_for_each_issuer(public: Plugboard, provider: OAuthProvider) -> None:
+    two = TwoIssuers.at(public, provider)
     for each in (two.honest, two.evil):
-        each.tenant.behave(promises_iss=False, documents_from=public.url)
-    visitor = Visitor(public, HTTPS)
+        each.tenant.configure(promises_iss=False, documents_from=public.url)
+    visitor = ConsentBrowser(public, HTTPS)
     honest, evil = (query_of(visitor.go(each.page())) for each in (two.honest, two.evil))
 
     forged = visitor.go(two.evil.page()).replace(f"{two.evil.tenant.issuer}/", f"{two.honest.tenant.issuer}/")
@@ -246,52 +250,59 @@ def test_a_metadata_document_has_a_redirect_uri_for_each_issuer(public: Plugboar
 
 @pytest.mark.requirement("OAU-09")
 @pytest.mark.parametrize("method", ["none", "client_secret_basic", "client_secret_post"])
-def test_an_issuer_named_later_never_receives_stored_secrets(two: Two, method: str) -> None:
+def test_an_issuer_named_later_never_receives_stored_secrets(two: TwoIssuers, method: str) -> None:
     honest, evil = two.honest.tenant, two.evil.tenant
-    honest.behave(auth_methods=(method,))
-    visitor = Visitor(two.honest.plugboard)
+    honest.configure(auth_methods=(method,))
+    visitor = ConsentBrowser(two.honest.plugboard)
     visitor.connect(two.honest)
-    honest.behave(
+    honest.configure(
         authorization_servers=(evil.issuer,),
         metadata_changes={"token_endpoint": f"{evil.issuer}/token", "revocation_endpoint": f"{evil.issuer}/revoke"},
     )
-    honest.expire()
+    honest.expire_tokens()
 
-    two.honest.called()
-    two.honest.begun()
+    two.honest.call()
+    two.honest.start()
     two.honest.workspace.admin.post(f"{two.honest.path}/oauth/disconnect")
 
-    assert [each.fields["grant_type"] for each in honest.asked("token")] == ["authorization_code", "refresh_token"]
-    assert (evil.asked("token"), evil.asked("revoke")) == ([], [])
+    assert [each.fields["grant_type"] for each in honest.requests_to("token")] == [
+        "authorization_code",
+        "refresh_token",
+    ]
+    assert (evil.requests_to("token"), evil.requests_to("revoke")) == ([], [])
 
 
 @pytest.mark.requirement("OAU-09")
-def test_an_issuer_named_before_the_browser_returns_gets_no_code(two: Two) -> None:
-    honest, evil, visitor = two.honest.tenant, two.evil.tenant, Visitor(two.honest.plugboard)
+def test_an_issuer_named_before_the_browser_returns_gets_no_code(two: TwoIssuers) -> None:
+    honest, evil, visitor = two.honest.tenant, two.evil.tenant, ConsentBrowser(two.honest.plugboard)
     came = visitor.consent(two.honest.page())
-    honest.behave(
+    honest.configure(
         authorization_servers=(evil.issuer,),
         also_for=(honest.mcp_url,),
         metadata_changes={"token_endpoint": f"{evil.issuer}/token"},
     )
 
     assert result_of(visitor.land(came)) == {"connected": two.honest.id}
-    assert (len(honest.asked("token")), evil.asked("token")) == (1, [])
+    assert (len(honest.requests_to("token")), evil.requests_to("token")) == (1, [])
 
 
 @pytest.mark.requirement("OAU-09")
-def test_a_new_issuer_receives_nothing_of_the_old_one(two: Two) -> None:
-    honest, evil, visitor = two.honest.tenant, two.evil.tenant, Visitor(two.honest.plugboard)
-    honest.behave(auth_methods=("client_secret_basic",))
+def test_a_new_issuer_receives_nothing_of_the_old_one(two: TwoIssuers) -> None:
+    honest, evil, visitor = two.honest.tenant, two.evil.tenant, ConsentBrowser(two.honest.plugboard)
+    honest.configure(auth_methods=("client_secret_basic",))
     visitor.connect(two.honest)
-    old = [*honest.live("access"), *honest.live("refresh"), *(str(each.secret) for each in honest.clients.values())]
-    honest.behave(authorization_servers=(evil.issuer,))
+    old = [
+        *honest.live_tokens("access"),
+        *honest.live_tokens("refresh"),
+        *(str(each.secret) for each in honest.clients.values()),
+    ]
+    honest.configure(authorization_servers=(evil.issuer,))
 
     assert visitor.connect(two.honest) == {"connected": two.honest.id}
 
-    seen = json.dumps([(each.query, dict(each.headers), each.body) for each in evil.seen])
+    seen = json.dumps([(each.query, dict(each.headers), each.body) for each in evil.recorded_requests])
     assert len(old) == 3
     assert not [token for token in old if token in seen]
-    evil.expire()
-    two.honest.called()
-    assert not [token for token in old if token in json.dumps([each.body for each in evil.seen])]
+    evil.expire_tokens()
+    two.honest.call()
+    assert not [token for token in old if token in json.dumps([each.body for each in evil.recorded_requests])]

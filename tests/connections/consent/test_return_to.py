@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from api.connections.consent.return_to import check_return_to, result_url
 from api.errors import ValidationFailed
 from api.main.settings import Settings
-from demo.oauth_provider.server import Server
-from tests.connections.browser_flow import PUBLIC, ConnectableServer, Visitor, mcp_server, service
-from tests.harness import Plugboard, complaints, served
+from demo.oauth_provider.server import OAuthProvider
+from tests.connections.browser_flow import PUBLIC, ConnectableServer, ConsentBrowser, mcp_server, service
+from tests.harness import Plugboard, error_paths, served
 
 CONSOLE = "https://console.example.com"
 LOCAL = "http://localhost:3000"
@@ -142,7 +142,7 @@ GOOD = [
 
 
 @pytest.fixture(scope="module")
-def with_console(one_provider: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plugboard]:
+def with_console(one_provider: OAuthProvider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plugboard]:
     environment = one_provider.environment() | {
         "PLUGBOARD_DATA_DIR": str(tmp_path_factory.mktemp("with-console")),
         "PLUGBOARD_RETURN_ORIGINS": f"{CONSOLE}, {LOCAL}",
@@ -152,7 +152,7 @@ def with_console(one_provider: Server, tmp_path_factory: pytest.TempPathFactory)
 
 
 @pytest.fixture
-def server(with_console: Plugboard, provider: Server) -> ConnectableServer:
+def server(with_console: Plugboard, provider: OAuthProvider) -> ConnectableServer:
     return service(with_console, provider)
 
 
@@ -178,19 +178,19 @@ def test_an_allowed_return_url_is_kept_unchanged(text: str) -> None:
 @pytest.mark.requirement("OAU-06")
 def test_a_hostile_return_url_is_refused_at_the_start(server: ConnectableServer) -> None:
     for text in REFUSED:
-        assert complaints(server.begun(returnTo=text)) == ["returnTo"], text
+        assert error_paths(server.start(returnTo=text)) == ["returnTo"], text
 
-    assert server.tenant.seen == []
+    assert server.tenant.recorded_requests == []
 
 
 @pytest.mark.requirement("OAU-06")
 @pytest.mark.parametrize("place", ["/servers", "/servers?tab=all", CONSOLE, f"{CONSOLE}/servers?tab=all", LOCAL])
 def test_the_browser_returns_with_the_outcome(server: ConnectableServer, place: str) -> None:
-    visitor = Visitor(server.plugboard)
+    visitor = ConsentBrowser(server.plugboard)
     joined = "&" if "?" in place else "?"
 
     landed = visitor.land(visitor.consent(server.page(returnTo=place)))
-    denied = visitor.land(visitor.consent(server.page(returnTo=place)).but(code=None, error="access_denied"))
+    denied = visitor.land(visitor.consent(server.page(returnTo=place)).with_params(code=None, error="access_denied"))
 
     assert landed.headers["Location"] == f"{place}{joined}connected={server.id}"
     assert denied.headers["Location"] == f"{place}{joined}error=denied"
@@ -198,10 +198,10 @@ def test_the_browser_returns_with_the_outcome(server: ConnectableServer, place: 
 
 @pytest.mark.requirement("OAU-06")
 def test_a_browser_that_is_not_the_one_that_started_is_sent_to_our_own_page(server: ConnectableServer) -> None:
-    visitor = Visitor(server.plugboard)
+    visitor = ConsentBrowser(server.plugboard)
     came = visitor.consent(server.page(returnTo=f"{CONSOLE}/servers"))
 
-    answers = [Visitor(server.plugboard).land(came), visitor.land(came)]
+    answers = [ConsentBrowser(server.plugboard).land(came), visitor.land(came)]
 
     assert [each.headers["Location"] for each in answers] == [
         "/connected?error=other_browser",
@@ -212,18 +212,18 @@ def test_a_browser_that_is_not_the_one_that_started_is_sent_to_our_own_page(serv
 @pytest.mark.requirement("OAU-06")
 @pytest.mark.parametrize("name", ["returnTo", "return_to", "next", "redirect_uri", "url"])
 def test_parameters_added_to_the_callback_do_not_change_the_return_url(server: ConnectableServer, name: str) -> None:
-    visitor = Visitor(server.plugboard)
-    came = visitor.consent(server.page()).with_more((name, "https://evil.example"))
+    visitor = ConsentBrowser(server.plugboard)
+    came = visitor.consent(server.page()).with_added((name, "https://evil.example"))
 
     assert visitor.land(came).headers["Location"] == f"/connected?connected={server.id}"
 
 
-def test_without_configured_origins_only_this_service_is_allowed(plugboard: Plugboard, provider: Server) -> None:
+def test_without_configured_origins_only_this_service_is_allowed(plugboard: Plugboard, provider: OAuthProvider) -> None:
     server = service(plugboard, provider)
 
-    assert server.begun(returnTo="/servers").status_code == 200
-    assert complaints(server.begun(returnTo=f"{CONSOLE}/servers")) == ["returnTo"]
-    assert server.begun(returnTo=f"{PUBLIC}/servers").status_code == 200  # it is this very service
+    assert server.start(returnTo="/servers").status_code == 200
+    assert error_paths(server.start(returnTo=f"{CONSOLE}/servers")) == ["returnTo"]
+    assert server.start(returnTo=f"{PUBLIC}/servers").status_code == 200  # it is this very service
 
 
 @pytest.mark.requirement("OAU-07")
@@ -238,8 +238,10 @@ def test_without_configured_origins_only_this_service_is_allowed(plugboard: Plug
     ],
     ids=str,
 )
-def test_the_host_header_changes_nothing(plugboard: Plugboard, provider: Server, headers: dict[str, str]) -> None:
-    server, visitor = mcp_server(plugboard, provider.tenant("acme")), Visitor(plugboard)
+def test_the_host_header_changes_nothing(
+    plugboard: Plugboard, provider: OAuthProvider, headers: dict[str, str]
+) -> None:
+    server, visitor = mcp_server(plugboard, provider.tenant("acme")), ConsentBrowser(plugboard)
 
     begun = server.workspace.admin.get(f"{server.path}/oauth/authorize", headers=headers)
     page = urlsplit(begun.json()["authUrl"])
@@ -253,9 +255,9 @@ def test_the_host_header_changes_nothing(plugboard: Plugboard, provider: Server,
         in (onward.headers["Location"])
     )
     assert landed.headers["Location"] == f"/connected?connected={server.id}"
-    (exchange,) = server.tenant.asked("token")
+    (exchange,) = server.tenant.requests_to("token")
     assert exchange.fields["redirect_uri"] == f"{PUBLIC}/api/mcp/oauth/external/callback"
-    assert "evil" not in str([(each.query, each.headers, each.body) for each in server.tenant.seen])
+    assert "evil" not in str([(each.query, each.headers, each.body) for each in server.tenant.recorded_requests])
 
 
 PIECES = st.sampled_from(
@@ -305,8 +307,8 @@ def test_every_accepted_return_url_has_an_allowed_origin(text: str) -> None:
         }
     assert last.isascii()
     assert last.isprintable()
-    assert told_in(last) == "server_1"
+    assert parameters_of(last) == "server_1"
 
 
-def told_in(place: str) -> str:
+def parameters_of(place: str) -> str:
     return place.rpartition("connected=")[2]

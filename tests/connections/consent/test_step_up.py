@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from demo.oauth_provider.server import Server, Tenant
+from demo.oauth_provider.server import OAuthProvider, Tenant
 from tests.connections.workspace_owner import WorkspaceOwner, failure_kind
 from tests.harness import Plugboard
 
 
 @pytest.fixture
-def acme(provider: Server) -> Tenant:
+def acme(provider: OAuthProvider) -> Tenant:
     """It asks for `read` at first, and its tool `admin` for more."""
     tenant = provider.tenant("acme")
-    tenant.behave(challenge_scopes=("read",))
+    tenant.configure(challenge_scopes=("read",))
     return tenant
 
 
@@ -22,8 +22,8 @@ def owner(plugboard: Plugboard) -> WorkspaceOwner:
     return WorkspaceOwner.at(plugboard)
 
 
-def asked_scopes(tenant: Tenant) -> list[list[str]]:
-    return [sorted(each.query["scope"].split()) for each in tenant.asked("authorize")]
+def requested_scopes(tenant: Tenant) -> list[list[str]]:
+    return [sorted(each.query["scope"].split()) for each in tenant.requests_to("authorize")]
 
 
 @pytest.mark.requirement("OAU-17")
@@ -32,7 +32,7 @@ def test_a_tool_that_needs_more_scopes_names_them_and_works_once_they_are_grante
 ) -> None:
     server = owner.connected(owner.remote(acme))
     agent = owner.agent(server)
-    assert owner.who(agent)["scopes"] == ["read"]
+    assert owner.whoami(agent)["scopes"] == ["read"]
 
     called = owner.call(agent, "admin")
     assert failure_kind(called) == "reconnect_required"
@@ -44,8 +44,8 @@ def test_a_tool_that_needs_more_scopes_names_them_and_works_once_they_are_grante
     owner.connected(server)
 
     assert owner.call(agent, "admin")["isError"] is False
-    assert owner.who(agent)["scopes"] == ["read", "admin"]
-    assert asked_scopes(acme) == [["read"], ["admin", "read"]]
+    assert owner.whoami(agent)["scopes"] == ["read", "admin"]
+    assert requested_scopes(acme) == [["read"], ["admin", "read"]]
     told = owner.status(server)
     assert (told["askedScopes"], told["scopes"], told["missingScopes"]) == (["read", "admin"], ["read", "admin"], [])
 
@@ -54,11 +54,11 @@ def test_a_tool_that_needs_more_scopes_names_them_and_works_once_they_are_grante
 def test_the_old_grant_works_until_additional_scopes_are_granted(owner: WorkspaceOwner, acme: Tenant) -> None:
     server = owner.connected(owner.remote(acme))
     agent = owner.agent(server)
-    family = owner.who(agent)["family"]
+    family = owner.whoami(agent)["family"]
 
     owner.call(agent, "admin")
 
-    assert owner.who(agent)["family"] == family
+    assert owner.whoami(agent)["family"] == family
     assert owner.shown(server)["oauthConnected"] is True
 
 
@@ -75,35 +75,35 @@ def test_missing_scopes_are_recorded_once_over_many_calls(owner: WorkspaceOwner,
 
 
 def test_scopes_that_the_provider_never_grants_are_not_requested_again(owner: WorkspaceOwner, acme: Tenant) -> None:
-    acme.behave(grants=("read",))
+    acme.configure(grants=("read",))
     server = owner.connected(owner.remote(acme))
     agent = owner.agent(server)
     assert failure_kind(owner.call(agent, "admin")) == "reconnect_required"
     owner.connected(server)
-    asked = len(acme.asked("mcp"))
+    asked = len(acme.requests_to("mcp"))
 
     called = owner.call(agent, "admin")
 
     assert failure_kind(called) == "upstream_refused"
     assert "403" in called["text"]
-    assert len([each for each in acme.asked("mcp")[asked:] if '"admin"' in each.body]) == 1
+    assert len([each for each in acme.requests_to("mcp")[asked:] if '"admin"' in each.body]) == 1
     told = owner.status(server)
     assert (told["scopes"], told["missingScopes"], told["reconnectRequired"]) == (["read"], ["admin"], False)
-    assert owner.who(agent)["scopes"] == ["read"]
+    assert owner.whoami(agent)["scopes"] == ["read"]
 
 
 def test_a_refused_step_up_keeps_the_old_grant(owner: WorkspaceOwner, acme: Tenant) -> None:
-    acme.behave(scopes_supported=("read",))
+    acme.configure(scopes_supported=("read",))
     server = owner.connected(owner.remote(acme))
     agent = owner.agent(server)
     owner.call(agent, "admin")
 
     assert owner.connect(server) == {"error": "not_granted"}
 
-    assert owner.who(agent)["scopes"] == ["read"]
+    assert owner.whoami(agent)["scopes"] == ["read"]
     owner.disconnect(server)
     owner.connected(server)
-    assert asked_scopes(acme) == [["read"], ["admin", "read"], ["read"]]
+    assert requested_scopes(acme) == [["read"], ["admin", "read"], ["read"]]
 
 
 def test_additional_scopes_are_requested_again_after_the_grant_has_ended(owner: WorkspaceOwner, acme: Tenant) -> None:
@@ -111,13 +111,13 @@ def test_additional_scopes_are_requested_again_after_the_grant_has_ended(owner: 
     agent = owner.agent(server)
     owner.call(agent, "admin")
     owner.connected(server)
-    acme.forget_grants()
+    acme.revoke_grants()
     assert failure_kind(owner.call(agent, "whoami")) == "reconnect_required"
 
     owner.connected(server)
 
     assert owner.call(agent, "admin")["isError"] is False
-    assert asked_scopes(acme)[-1] == ["admin", "read"]
+    assert requested_scopes(acme)[-1] == ["admin", "read"]
 
 
 def test_after_a_disconnect_the_initial_scopes_are_requested(owner: WorkspaceOwner, acme: Tenant) -> None:
@@ -128,4 +128,4 @@ def test_after_a_disconnect_the_initial_scopes_are_requested(owner: WorkspaceOwn
     owner.disconnect(server)
     owner.connected(server)
 
-    assert asked_scopes(acme) == [["read"], ["admin", "read"], ["read"]]
+    assert requested_scopes(acme) == [["read"], ["admin", "read"], ["read"]]

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from demo.oauth_provider.server import Fault, Server
+from demo.oauth_provider.server import Fault, OAuthProvider
 from tests.connections.workspace_owner import (
-    InThread,
+    ThreadedCall,
     WorkspaceOwner,
     failure_kind,
     revocation_jobs,
@@ -35,11 +35,11 @@ def beside(one_plugboard: Plugboard) -> Iterator[Plugboard]:
 @pytest.mark.requirement("OAU-15")
 @pytest.mark.parametrize("service", SERVICES)
 def test_the_tokens_of_a_disconnected_service_are_revoked(
-    owner: WorkspaceOwner, provider: Server, service: str
+    owner: WorkspaceOwner, provider: OAuthProvider, service: str
 ) -> None:
     server = owner.connected(owner.service(service))
     tenant = provider.tenant(service)
-    until_held = {kind: tenant.live(kind) for kind in ("access", "refresh")}
+    until_held = {kind: tenant.live_tokens(kind) for kind in ("access", "refresh")}
 
     told = owner.disconnect(server)
 
@@ -48,60 +48,65 @@ def test_the_tokens_of_a_disconnected_service_are_revoked(
     wait_until(lambda: revocation_jobs(owner.workspace.plugboard) == [])
     assert len(until_held["access"]) == 1
     # HubSpot lets nothing but the refresh token be revoked; its access token ends within half an hour
-    assert tenant.live("access") == (until_held["access"] if service == "hubspot" else [])
-    assert tenant.live("refresh") == []
+    assert tenant.live_tokens("access") == (until_held["access"] if service == "hubspot" else [])
+    assert tenant.live_tokens("refresh") == []
     assert owner.status(server) == told
 
 
 @pytest.mark.requirement("OAU-15")
-def test_the_tokens_of_a_disconnected_remote_server_are_revoked(owner: WorkspaceOwner, provider: Server) -> None:
+def test_the_tokens_of_a_disconnected_remote_server_are_revoked(owner: WorkspaceOwner, provider: OAuthProvider) -> None:
     acme = provider.tenant("acme")
     owner.disconnect(owner.connected(owner.remote(acme)))
 
     wait_until(lambda: revocation_jobs(owner.workspace.plugboard) == [])
 
-    assert (acme.live("access"), acme.live("refresh")) == ([], [])
-    assert [asked.fields["token_type_hint"] for asked in acme.asked("revoke")] == ["refresh_token", "access_token"]
-    assert {asked.status for asked in acme.asked("revoke")} == {200}
+    assert (acme.live_tokens("access"), acme.live_tokens("refresh")) == ([], [])
+    assert [asked.fields["token_type_hint"] for asked in acme.requests_to("revoke")] == [
+        "refresh_token",
+        "access_token",
+    ]
+    assert {asked.status for asked in acme.requests_to("revoke")} == {200}
 
 
 @pytest.mark.requirement("OAU-15")
 def test_a_disconnect_affects_the_next_call_in_every_process(
-    owner: WorkspaceOwner, beside: Plugboard, provider: Server
+    owner: WorkspaceOwner, beside: Plugboard, provider: OAuthProvider
 ) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
     agent, there = owner.agent(server), owner.in_another(beside)
-    assert owner.who(agent)["person"] == there.who(agent)["person"] == "Ada"
-    acme.fault("revoke", Fault("hold"))  # so that it is nothing but forgotten
+    assert owner.whoami(agent)["person"] == there.whoami(agent)["person"] == "Ada"
+    acme.inject_fault("revoke", Fault("hold"))  # so that it is nothing but forgotten
 
     owner.disconnect(server)
-    acme.until_held("revoke")
-    asked = len(acme.asked("mcp"))
+    acme.wait_until_held("revoke")
+    asked = len(acme.requests_to("mcp"))
 
     assert failure_kind(there.call(agent, "whoami")) == failure_kind(owner.call(agent, "whoami")) == "not_connected"
-    assert len(acme.asked("mcp")) == asked
+    assert len(acme.requests_to("mcp")) == asked
     assert there.status(server)["connected"] is False
-    assert len(acme.live("access")) == 1
-    acme.release()
+    assert len(acme.live_tokens("access")) == 1
+    acme.release_held()
     wait_until(lambda: revocation_jobs(beside) == [])
 
 
-def test_a_new_connection_works_in_every_process(owner: WorkspaceOwner, beside: Plugboard, provider: Server) -> None:
+def test_a_new_connection_works_in_every_process(
+    owner: WorkspaceOwner, beside: Plugboard, provider: OAuthProvider
+) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
     agent, there = owner.agent(server), owner.in_another(beside)
-    first = there.who(agent)["family"]
+    first = there.whoami(agent)["family"]
 
     owner.disconnect(server)
-    acme.behave(person="Grace")
+    acme.configure(person="Grace")
     there.connected(server)
 
-    assert owner.who(agent)["person"] == there.who(agent)["person"] == "Grace"
-    assert owner.who(agent)["family"] != first
+    assert owner.whoami(agent)["person"] == there.whoami(agent)["person"] == "Grace"
+    assert owner.whoami(agent)["family"] != first
 
 
-def test_disconnecting_is_idempotent(owner: WorkspaceOwner, provider: Server) -> None:
+def test_disconnecting_is_idempotent(owner: WorkspaceOwner, provider: OAuthProvider) -> None:
     server = owner.connected(owner.service("notion"))
 
     answers = [owner.disconnect(server) for _ in range(3)]
@@ -109,22 +114,22 @@ def test_disconnecting_is_idempotent(owner: WorkspaceOwner, provider: Server) ->
     assert answers[0] == answers[1] == answers[2]
     assert owner.audited("server.disconnected") == [("server.disconnected", "api_key")]
     wait_until(lambda: revocation_jobs(owner.workspace.plugboard) == [])
-    assert len(provider.tenant("notion").asked("revoke")) == 1
+    assert len(provider.tenant("notion").requests_to("revoke")) == 1
 
 
-def test_an_unconnected_server_can_be_disconnected(owner: WorkspaceOwner, provider: Server) -> None:
+def test_an_unconnected_server_can_be_disconnected(owner: WorkspaceOwner, provider: OAuthProvider) -> None:
     server = owner.service("notion")
 
     assert owner.disconnect(server)["connected"] is False
     assert owner.audited("server.disconnected") == []
-    assert provider.tenant("notion").asked("revoke") == []
+    assert provider.tenant("notion").requests_to("revoke") == []
 
 
 @pytest.mark.requirement("OAU-15")
-def test_a_grant_that_the_provider_revoked_can_be_disconnected(owner: WorkspaceOwner, provider: Server) -> None:
+def test_a_grant_that_the_provider_revoked_can_be_disconnected(owner: WorkspaceOwner, provider: OAuthProvider) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
-    acme.forget_grants()
+    acme.revoke_grants()
     assert failure_kind(owner.call(owner.agent(server), "whoami")) == "reconnect_required"
     assert owner.status(server)["reconnectRequired"] is True
 
@@ -137,43 +142,43 @@ def test_a_grant_that_the_provider_revoked_can_be_disconnected(owner: WorkspaceO
 
 @pytest.mark.requirement("OAU-15")
 def test_a_call_in_progress_finishes_and_the_next_one_finds_no_connection(
-    owner: WorkspaceOwner, beside: Plugboard, provider: Server
+    owner: WorkspaceOwner, beside: Plugboard, provider: OAuthProvider
 ) -> None:
     """It was asked for while somebody consented, and what it carries is revoked beneath it."""
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
     agent = owner.agent(server)
-    owner.who(agent)
-    asked = len(acme.asked("mcp"))
-    acme.fault("mcp", Fault("hold", after=True))
+    owner.whoami(agent)
+    asked = len(acme.requests_to("mcp"))
+    acme.inject_fault("mcp", Fault("hold", after=True))
     called: list[object] = []
 
-    with InThread(lambda: called.append(owner.call(agent, "echo", text="still here")["text"])):
-        acme.until_held("mcp")
+    with ThreadedCall(lambda: called.append(owner.call(agent, "echo", text="still here")["text"])):
+        acme.wait_until_held("mcp")
         owner.in_another(beside).disconnect(server)
-        wait_until(lambda: acme.live("access") == [])
+        wait_until(lambda: acme.live_tokens("access") == [])
         assert failure_kind(owner.in_another(beside).call(agent, "whoami")) == "not_connected"
-        acme.release()
+        acme.release_held()
 
     assert called == ["still here"]
     assert failure_kind(owner.call(agent, "whoami")) == "not_connected"
-    assert len(acme.asked("mcp")) == asked + 1
+    assert len(acme.requests_to("mcp")) == asked + 1
 
 
 @pytest.mark.requirement("OAU-15")
-def test_tokens_received_during_a_disconnect_are_revoked(owner: WorkspaceOwner, provider: Server) -> None:
+def test_tokens_received_during_a_disconnect_are_revoked(owner: WorkspaceOwner, provider: OAuthProvider) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
     agent = owner.agent(server)
-    acme.expire()
-    acme.fault("token", Fault("hold", after=True))
+    acme.expire_tokens()
+    acme.inject_fault("token", Fault("hold", after=True))
     kinds: list[str] = []
 
-    with InThread(lambda: kinds.append(failure_kind(owner.call(agent, "whoami")))):
-        acme.until_held("token")
+    with ThreadedCall(lambda: kinds.append(failure_kind(owner.call(agent, "whoami")))):
+        acme.wait_until_held("token")
         owner.disconnect(server)
-        acme.release()
+        acme.release_held()
 
     assert kinds == ["not_connected"]
     wait_until(lambda: revocation_jobs(owner.workspace.plugboard) == [])
-    assert (acme.live("access"), acme.live("refresh")) == ([], [])
+    assert (acme.live_tokens("access"), acme.live_tokens("refresh")) == ([], [])

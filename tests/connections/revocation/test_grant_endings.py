@@ -8,7 +8,7 @@ import pytest
 
 from api.access.context import partition_of
 from api.kit.crypto.data_keys import NoDataKey
-from demo.oauth_provider.server import Fault, Server, Tenant
+from demo.oauth_provider.server import Fault, OAuthProvider, Tenant
 from tests.connections.workspace_owner import (
     WorkspaceOwner,
     failure_kind,
@@ -30,17 +30,19 @@ def owner(plugboard: Plugboard) -> WorkspaceOwner:
 
 
 @pytest.fixture
-def acme(provider: Server) -> Tenant:
+def acme(provider: OAuthProvider) -> Tenant:
     return provider.tenant("acme")
 
 
 def is_revoked(owner: WorkspaceOwner, tenant: Tenant) -> bool:
     wait_until(lambda: revocation_jobs(owner.workspace.plugboard) == [])
-    return (tenant.live("access"), tenant.live("refresh")) == ([], [])
+    return (tenant.live_tokens("access"), tenant.live_tokens("refresh")) == ([], [])
 
 
-def stands(owner: WorkspaceOwner, tenant: Tenant) -> bool:
-    return revocation_jobs(owner.workspace.plugboard) == [] and len(tenant.live("access")) == 1 == stored_grants(owner)
+def is_intact(owner: WorkspaceOwner, tenant: Tenant) -> bool:
+    return revocation_jobs(owner.workspace.plugboard) == [] and len(tenant.live_tokens("access")) == 1 == stored_grants(
+        owner
+    )
 
 
 @pytest.mark.requirement("OAU-16")
@@ -60,12 +62,12 @@ def test_detaching_and_deleting_a_server_revokes_its_grant(owner: WorkspaceOwner
         owner.agent(server)
 
     refused = owner.delete(server)
-    assert (refused.status_code, stands(owner, acme)) == (409, True)
+    assert (refused.status_code, is_intact(owner, acme)) == (409, True)
 
     assert owner.delete(server, params={"detach": "true"}).status_code == 204
     assert stored_grants(owner) == 0
     assert is_revoked(owner, acme)
-    assert len(acme.asked("revoke")) == 2
+    assert len(acme.requests_to("revoke")) == 2
 
 
 @pytest.mark.requirement("OAU-16")
@@ -80,8 +82,8 @@ def test_a_refused_change_revokes_nothing(owner: WorkspaceOwner, acme: Tenant, w
         answer = owner.admin.put(owner.path(server), json={"url": ELSEWHERE}, headers=old)
 
     assert answer.status_code == 412
-    assert stands(owner, acme)
-    assert owner.who(owner.agent(server))["person"] == "Ada"
+    assert is_intact(owner, acme)
+    assert owner.whoami(owner.agent(server))["person"] == "Ada"
 
 
 @pytest.mark.requirement("OAU-16")
@@ -125,7 +127,7 @@ def test_a_change_that_keeps_the_resource_keeps_the_grant(
     answer = owner.admin.put(owner.path(server), json=change)
 
     assert answer.json()["oauthConnected"] is True
-    assert stands(owner, acme)
+    assert is_intact(owner, acme)
 
 
 @pytest.mark.requirement("OAU-16")
@@ -138,31 +140,31 @@ def test_a_changed_server_can_be_connected_again_with_its_new_client(owner: Work
 
     owner.connected(server)
 
-    assert owner.who(agent)["client"] == GIVEN["clientId"]
+    assert owner.whoami(agent)["client"] == GIVEN["clientId"]
     wait_until(lambda: revocation_jobs(owner.workspace.plugboard) == [])
-    assert len(acme.live("access")) == len(acme.live("refresh")) == 1
+    assert len(acme.live_tokens("access")) == len(acme.live_tokens("refresh")) == 1
 
 
 @pytest.mark.requirement("OAU-16")
-def test_deleting_a_workspace_revokes_all_its_grants(owner: WorkspaceOwner, provider: Server) -> None:
+def test_deleting_a_workspace_revokes_all_its_grants(owner: WorkspaceOwner, provider: OAuthProvider) -> None:
     """Their number is beyond one page, and beyond what one write can carry."""
     acme, other = provider.tenant("acme"), WorkspaceOwner.at(owner.workspace.plugboard)
     for number in range(MANY):
         owner.connected(owner.remote(acme, slug=f"remote-{number}"))
     kept = other.connected(other.remote(provider.tenant("kept")))
-    assert len(acme.live("refresh")) == MANY
+    assert len(acme.live_tokens("refresh")) == MANY
 
     assert owner.admin.delete(owner.workspace.path).status_code == 204
 
     assert is_revoked(owner, acme)
-    assert len(acme.asked("revoke")) == 2 * MANY
+    assert len(acme.requests_to("revoke")) == 2 * MANY
     assert other.status(kept)["connected"] is True
-    assert len(provider.tenant("kept").live("access")) == 1
+    assert len(provider.tenant("kept").live_tokens("access")) == 1
 
 
 @pytest.mark.requirement("OAU-16", "ENC-11")
 def test_the_grants_of_a_workspace_are_revoked_after_its_data_keys_are_destroyed(
-    owner: WorkspaceOwner, provider: Server
+    owner: WorkspaceOwner, provider: OAuthProvider
 ) -> None:
     """Each with the client that it was given to: the operator's, one that was registered, one that was entered."""
     acme, beta, notion = (provider.tenant(name) for name in ("acme", "beta", "notion"))
@@ -171,18 +173,18 @@ def test_the_grants_of_a_workspace_are_revoked_after_its_data_keys_are_destroyed
     owner.connected(owner.remote(beta, slug="beta", config=GIVEN))
     owner.connected(owner.service("notion"))
     for tenant in (acme, beta, notion):
-        tenant.fault("revoke", Fault("hold"))
+        tenant.inject_fault("revoke", Fault("hold"))
 
     assert owner.admin.delete(owner.workspace.path).status_code == 204
 
     for tenant in (acme, beta, notion):
-        tenant.until_held("revoke")
+        tenant.wait_until_held("revoke")
     with pytest.raises(NoDataKey):
         in_another_process(
             owner.workspace.plugboard, lambda parts: parts.vault.sealer(partition_of(owner.workspace.id))
         )
     for tenant in (acme, beta, notion):
-        tenant.release()
+        tenant.release_held()
     assert [is_revoked(owner, tenant) for tenant in (acme, beta, notion)] == [True, True, True]
 
 
@@ -193,5 +195,5 @@ def test_a_refused_deletion_of_a_workspace_keeps_its_grants(owner: WorkspaceOwne
     answer = owner.admin.delete(owner.workspace.path, headers={"If-Match": '"77"'})
 
     assert answer.status_code == 412
-    assert stands(owner, acme)
-    assert owner.who(owner.agent(server))["person"] == "Ada"
+    assert is_intact(owner, acme)
+    assert owner.whoami(owner.agent(server))["person"] == "Ada"

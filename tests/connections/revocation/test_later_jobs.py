@@ -9,22 +9,22 @@ from api.connections.revocation.job import PREFIX
 from api.connections.revocation.queue import CLAIM_SECONDS
 from api.kit.storage.store import IfVersion, Put
 from api.main.container import build_container
-from demo.oauth_provider.server import Fault, Server
+from demo.oauth_provider.server import Fault, OAuthProvider
 from tests.connections.workspace_owner import WorkspaceOwner, revocation_jobs, wait_until
 from tests.fakes.still_clock import StillClock
 from tests.harness import Plugboard
 
 
-def disconnect_while_it_is_down(plugboard: Plugboard, provider: Server) -> None:
+def disconnect_while_it_is_down(plugboard: Plugboard, provider: OAuthProvider) -> None:
     """Leaves a job that was tried once."""
-    provider.tenant("notion").fault("revoke", Fault("down"), times=None)
+    provider.tenant("notion").inject_fault("revoke", Fault("down"), times=None)
     owner = WorkspaceOwner.at(plugboard)
     owner.disconnect(owner.connected(owner.service("notion")))
     wait_until(lambda: all(item.data["tries"] for item in revocation_jobs(plugboard)))
 
 
 async def test_a_job_of_a_later_version_runs_and_keeps_its_fields(
-    timed: Plugboard, provider: Server, clock: StillClock
+    timed: Plugboard, provider: OAuthProvider, clock: StillClock
 ) -> None:
     await asyncio.to_thread(disconnect_while_it_is_down, timed, provider)
     clock.advance(CLAIM_SECONDS)
@@ -39,10 +39,10 @@ async def test_a_job_of_a_later_version_runs_and_keeps_its_fields(
         assert postponed.data["tries"] == later["tries"] + 1
         assert {**postponed.data, "tries": later["tries"], "due": later["due"]} == later
 
-        provider.tenant("notion").heal()
+        provider.tenant("notion").clear_faults()
         clock.seconds = postponed.data["due"]
         await container.connections.revocation_queue.work_off()
         assert await container.store.query(SYSTEM, PREFIX) == []
     finally:
         await container.close()
-    assert provider.tenant("notion").live("refresh") == []
+    assert provider.tenant("notion").live_tokens("refresh") == []

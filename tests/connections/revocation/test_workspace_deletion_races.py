@@ -17,7 +17,7 @@ from api.kit.storage.store import Conflict
 from api.main.container import Container, build_container
 from api.servers.records import ServerRecords
 from api.servers.server import Server as McpServer
-from demo.oauth_provider.server import Server, Tenant
+from demo.oauth_provider.server import OAuthProvider, Tenant
 from tests.connections.workspace_owner import WorkspaceOwner, clear_revocation_jobs, revocation_jobs, wait_until
 from tests.fakes.still_clock import StillClock
 from tests.harness import Plugboard, bearer
@@ -56,7 +56,7 @@ def with_an_empty_outbox(timed: Plugboard) -> Iterator[None]:
 
 
 @pytest.fixture
-def acme(provider: Server) -> Tenant:
+def acme(provider: OAuthProvider) -> Tenant:
     return provider.tenant("acme")
 
 
@@ -105,8 +105,8 @@ async def test_a_failed_deletion_of_a_workspace_keeps_its_grants(
         clock.advance(LEAVING_SECONDS)
         await outbox.work_off()
         assert await here.left() == 0
-    assert acme.asked("revoke") == []
-    assert len(acme.live("access")) == len(acme.live("refresh")) == 1
+    assert acme.requests_to("revoke") == []
+    assert len(acme.live_tokens("access")) == len(acme.live_tokens("refresh")) == 1
 
 
 @pytest.mark.requirement("OAU-16")
@@ -121,5 +121,5 @@ async def test_a_deletion_that_succeeds_at_the_second_attempt_revokes_each_grant
         await asyncio.to_thread(owner.admin.delete, owner.workspace.path)
         await asyncio.to_thread(wait_until, lambda: revocation_jobs(owner.workspace.plugboard) == [])
 
-    assert (acme.live("access"), acme.live("refresh")) == ([], [])
-    assert len(acme.asked("revoke")) == 2
+    assert (acme.live_tokens("access"), acme.live_tokens("refresh")) == ([], [])
+    assert len(acme.requests_to("revoke")) == 2

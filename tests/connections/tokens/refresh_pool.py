@@ -17,9 +17,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from api.main.settings import Settings
-from demo.oauth_provider.server import Server, Tenant
+from demo.oauth_provider.server import OAuthProvider, Tenant
 from tests.conftest import ROOT_KEY
-from tests.connections.tokens.refresh_worker import CallerResult, Order, Outcome
+from tests.connections.tokens.refresh_worker import CallerResult, Outcome, RefreshOrder
 from tests.connections.workspace_owner import WorkspaceOwner
 from tests.fakes.dynamodb import ACCESS, new_table
 from tests.harness import Plugboard, served
@@ -30,13 +30,13 @@ WORKER = (sys.executable, "-m", "tests.connections.tokens.refresh_worker")
 
 
 @dataclass(frozen=True)
-class Member:
+class WorkerProcess:
     """One process."""
 
     pid: int
     line: Connection
 
-    def begin(self, order: Order) -> None:
+    def start(self, order: RefreshOrder) -> None:
         self.line.send(order)
 
     def outcome(self) -> Outcome:
@@ -57,7 +57,7 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Entrance:
+class WorkerListener:
     """Accepts the connections of the processes. Fails if they cannot come, because the first of them has ended."""
 
     listener: socket.socket
@@ -76,32 +76,32 @@ class Entrance:
 
 @dataclass
 class Pool:
-    entrance: Entrance
+    entrance: WorkerListener
     parent: Connection
-    members: list[Member] = field(default_factory=list)
+    members: list[WorkerProcess] = field(default_factory=list)
 
-    def take(self, count: int) -> list[Member]:
+    def take(self, count: int) -> list[WorkerProcess]:
         """So many that are alive; those that are killed are replaced."""
         self.parent.send(max(count - len(self.members), 0))
         while len(self.members) < count:
             line = self.entrance.accept()
-            self.members.append(Member(line.recv(), line))
+            self.members.append(WorkerProcess(line.recv(), line))
         return self.members[:count]
 
-    def victim(self) -> Member:
+    def victim(self) -> WorkerProcess:
         """One that the test is going to kill."""
         found = self.take(1)[0]
         self.members.remove(found)
         return found
 
-    def ask(self, order: Order, processes: int) -> Outcome:
+    def run(self, order: RefreshOrder, processes: int) -> Outcome:
         """What all callers of all processes got."""
-        return outcome_of(self.begin(order, processes))
+        return outcome_of(self.start(order, processes))
 
-    def begin(self, order: Order, processes: int) -> list[Member]:
+    def start(self, order: RefreshOrder, processes: int) -> list[WorkerProcess]:
         asked = self.take(processes)
         for member in asked:
-            member.begin(order)
+            member.start(order)
         return asked
 
     def close(self) -> None:
@@ -110,7 +110,7 @@ class Pool:
         self.parent.close()
 
 
-def outcome_of(members: list[Member]) -> Outcome:
+def outcome_of(members: list[WorkerProcess]) -> Outcome:
     return sum((member.outcome() for member in members), Counter[CallerResult]())
 
 
@@ -121,7 +121,7 @@ def open_pool(command: Sequence[str] = WORKER) -> Iterator[Pool]:
         listener.listen()
         listener.settimeout(0.2)
         with subprocess.Popen([*command, f"{folder}/socket"], cwd=ROOT, env=os.environ | ACCESS) as process:
-            entrance = Entrance(listener, process)
+            entrance = WorkerListener(listener, process)
             pool = Pool(entrance, entrance.accept())
             try:
                 yield pool
@@ -130,39 +130,39 @@ def open_pool(command: Sequence[str] = WORKER) -> Iterator[Pool]:
 
 
 @dataclass(frozen=True)
-class Stage:
+class RefreshEnvironment:
     """A Plugboard on which people connect, and what other processes need to serve the same."""
 
     plugboard: Plugboard
     environment: Mapping[str, str]
 
-    def scene(self, tenant: Tenant) -> Scene:
+    def scene(self, tenant: Tenant) -> RefreshCase:
         owner = WorkspaceOwner.at(self.plugboard)
         server = owner.connected(owner.remote(tenant))
-        order = Order(self.environment, owner.workspace.id, owner.workspace.key, server)
-        return Scene(owner, server, tenant, order)
+        order = RefreshOrder(self.environment, owner.workspace.id, owner.workspace.key, server)
+        return RefreshCase(owner, server, tenant, order)
 
 
 @dataclass(frozen=True)
-class Scene:
+class RefreshCase:
     """One server, connected."""
 
     owner: WorkspaceOwner
     server: str
     tenant: Tenant
-    order: Order
+    order: RefreshOrder
 
 
 @contextmanager
-def open_stage(provider: Server, **environment: str) -> Iterator[Stage]:
+def open_environment(provider: OAuthProvider, **environment: str) -> Iterator[RefreshEnvironment]:
     known = provider.environment() | environment
     with served(Settings.from_environment(known)) as plugboard:
-        yield Stage(plugboard, known)
+        yield RefreshEnvironment(plugboard, known)
 
 
 @contextmanager
-def on_dynamodb(provider: Server, endpoint: str) -> Iterator[Stage]:
+def on_dynamodb(provider: OAuthProvider, endpoint: str) -> Iterator[RefreshEnvironment]:
     """All that would be needed on several machines."""
     table = {"PLUGBOARD_TABLE": new_table(endpoint), "PLUGBOARD_DYNAMODB_ENDPOINT": endpoint}
-    with open_stage(provider, PLUGBOARD_STORE="dynamodb", PLUGBOARD_ROOT_KEY=ROOT_KEY, **table) as stage:
+    with open_environment(provider, PLUGBOARD_STORE="dynamodb", PLUGBOARD_ROOT_KEY=ROOT_KEY, **table) as stage:
         yield stage

@@ -34,14 +34,14 @@ class TokenDeps:
     auth_http: AuthServerHttpFactory
 
 
-Equipped = Callable[[TokenDeps], TokenDeps]
+Decorator = Callable[[TokenDeps], TokenDeps]
 
 
 def unchanged(deps: TokenDeps) -> TokenDeps:
     return deps
 
 
-def with_store(wrapped: Callable[[Store], Store]) -> Equipped:
+def with_store(wrapped: Callable[[Store], Store]) -> Decorator:
     return lambda deps: replace(deps, store=wrapped(deps.store))
 
 
@@ -115,7 +115,7 @@ async def process(
     ahead: float = 0.0,
     timing: RefreshPolicy = USUAL,
     pause: Pause = asyncio.sleep,
-    equipped: Equipped = unchanged,
+    equipped: Decorator = unchanged,
 ) -> AsyncIterator[Process]:
     """`equipped` replaces the store or the HTTP access of the token refreshes."""
     clock = clock or ShiftedClock(ahead)
@@ -130,7 +130,7 @@ async def process(
 
 
 def with_token_refresh(
-    parts: Container, timing: RefreshPolicy, pause: Pause = asyncio.sleep, equipped: Equipped = unchanged
+    parts: Container, timing: RefreshPolicy, pause: Pause = asyncio.sleep, equipped: Decorator = unchanged
 ) -> Container:
     """The container with token refreshes as the test needs them."""
     connections = parts.connections
@@ -155,7 +155,7 @@ def with_token_refresh(
 
 async def until_held(tenant: Tenant, n: int = 1) -> None:
     """Until so many requests for tokens wait at the provider."""
-    await asyncio.to_thread(tenant.until_held, "token", n)
+    await asyncio.to_thread(tenant.wait_until_held, "token", n)
 
 
 def step_of(changes: Sequence[Change]) -> str:

@@ -36,7 +36,7 @@ from tests.harness import bearer
 
 
 @dataclass(frozen=True)
-class Order:
+class RefreshOrder:
     environment: Mapping[str, str]
     """Of Plugboard: where it keeps its data, and whom it takes for the services."""
 
@@ -89,7 +89,7 @@ class Worker:
         self._assembled: dict[str, Container] = {}
         self._last: AccessToken | None = None
 
-    async def done(self, order: Order) -> Outcome:
+    async def run(self, order: RefreshOrder) -> Outcome:
         self._clock.seconds = order.ahead
         parts = await self._parts(order)
         ctx = await parts.authenticator.authenticate(bearer(order.key), order.workspace_id, "test")
@@ -106,15 +106,17 @@ class Worker:
 
         return Counter(await asyncio.gather(*(one() for _ in range(order.callers))))
 
-    async def _parts(self, order: Order) -> Container:
+    async def _parts(self, order: RefreshOrder) -> Container:
         known = f"{sorted(order.environment.items())} {order.timing} {order.dies}"
         if known not in self._assembled:
             parts = await build_container(Settings.from_environment(order.environment), self._clock)
-            self._assembled[known] = with_token_refresh(parts, order.timing, equipped=partial(_mortal, order.dies))
+            self._assembled[known] = with_token_refresh(
+                parts, order.timing, equipped=partial(_with_killing_store, order.dies)
+            )
         return self._assembled[known]
 
 
-def _mortal(dies: str, deps: TokenDeps) -> TokenDeps:
+def _with_killing_store(dies: str, deps: TokenDeps) -> TokenDeps:
     return replace(deps, store=KillingStore(deps.store, dies)) if dies else deps
 
 
@@ -124,7 +126,7 @@ def work(orders: Connection) -> None:
         orders.send(os.getpid())
         try:
             while True:
-                orders.send(runner.run(worker.done(orders.recv())))
+                orders.send(runner.run(worker.run(orders.recv())))
         except (EOFError, ConnectionError):  # nobody wants anything any more
             os._exit(0)
 

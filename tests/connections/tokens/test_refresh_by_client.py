@@ -12,7 +12,7 @@ from api.connections.tokens.errors import NotConnected, TokenTemporarilyUnavaila
 from api.kit.crypto.data_keys import KeyRing
 from api.kit.crypto.reencryption import rewrap
 from api.kit.storage.store import Change, Store
-from demo.oauth_provider.server import Fault, Server, Tenant
+from demo.oauth_provider.server import Fault, OAuthProvider, Tenant
 from tests.connections.tokens.refresh_process import StoreWrapper, process, step_of, until_held, with_store
 from tests.connections.workspace_owner import WorkspaceOwner, failure_kind
 from tests.fakes.still_clock import StillClock
@@ -33,18 +33,18 @@ def machine(owner: WorkspaceOwner, tenant: Tenant, **changed: Any) -> str:
     return owner.remote(tenant, **{"oauthGrant": "client_credentials", "config": MACHINE, **changed})
 
 
-def test_a_tool_is_called_without_user_consent(owner: WorkspaceOwner, provider: Server) -> None:
+def test_a_tool_is_called_without_user_consent(owner: WorkspaceOwner, provider: OAuthProvider) -> None:
     acme = provider.tenant("acme")
     server = machine(owner, acme)
-    assert acme.asked("token") == []
+    assert acme.requests_to("token") == []
 
-    told = owner.who(owner.agent(server))
+    told = owner.whoami(owner.agent(server))
 
     assert told["client"] == "machine"
     assert acme.counts["client_credentials"] == 1
 
 
-def test_no_consent_is_requested(owner: WorkspaceOwner, provider: Server) -> None:
+def test_no_consent_is_requested(owner: WorkspaceOwner, provider: OAuthProvider) -> None:
     server = machine(owner, provider.tenant("acme"))
 
     answer = owner.admin.get(owner.path(server, "/oauth/authorize"))
@@ -54,7 +54,7 @@ def test_no_consent_is_requested(owner: WorkspaceOwner, provider: Server) -> Non
 
 
 async def test_many_callers_of_many_processes_share_one_token_until_it_ends(
-    owner: WorkspaceOwner, provider: Server
+    owner: WorkspaceOwner, provider: OAuthProvider
 ) -> None:
     acme = provider.tenant("acme")
     server = machine(owner, acme)
@@ -63,24 +63,24 @@ async def test_many_callers_of_many_processes_share_one_token_until_it_ends(
             got = await asyncio.gather(*(each.fresh(server) for each in (here, there) for _ in range(50)))
 
             assert {each.generation for each in got} == {generation}
-            assert {each.token for each in got} == {acme.live("access")[-1]}
+            assert {each.token for each in got} == {acme.live_tokens("access")[-1]}
             assert acme.counts["client_credentials"] == generation
             here.clock.seconds = there.clock.seconds = A_LIFE
 
 
 def test_an_outage_of_the_provider_is_reported_to_the_agent(
-    timed: Plugboard, clock: StillClock, provider: Server
+    timed: Plugboard, clock: StillClock, provider: OAuthProvider
 ) -> None:
     owner, acme = WorkspaceOwner.at(timed), provider.tenant("acme")
     agent = owner.agent(machine(owner, acme))
-    acme.fault("token", Fault("down"))
+    acme.inject_fault("token", Fault("down"))
     assert failure_kind(owner.call(agent, "whoami")) == "upstream_unavailable"
     clock.advance(1)
 
-    assert owner.who(agent)["client"] == "machine"
+    assert owner.whoami(agent)["client"] == "machine"
 
 
-def test_a_refused_client_can_be_accepted_later(timed: Plugboard, clock: StillClock, provider: Server) -> None:
+def test_a_refused_client_can_be_accepted_later(timed: Plugboard, clock: StillClock, provider: OAuthProvider) -> None:
     owner, acme = WorkspaceOwner.at(timed), provider.tenant("acme")
     server = machine(owner, acme, config=MACHINE | {"clientSecret": "canary-wrong"})
     agent = owner.agent(server)
@@ -90,32 +90,34 @@ def test_a_refused_client_can_be_accepted_later(timed: Plugboard, clock: StillCl
     acme.clients["machine"] = acme.add_client("machine", secret="canary-wrong", grants=("client_credentials",))
     clock.advance(1)
 
-    assert owner.who(agent)["client"] == "machine"
+    assert owner.whoami(agent)["client"] == "machine"
     assert owner.audited("server.reconnect_required") == []
 
 
-async def test_a_new_client_requests_new_tokens(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_a_new_client_requests_new_tokens(owner: WorkspaceOwner, provider: OAuthProvider) -> None:
     acme = provider.tenant("acme")
     server = machine(owner, acme)
     agent = owner.agent(server)
-    assert owner.who(agent)["client"] == "machine"
+    assert owner.whoami(agent)["client"] == "machine"
 
     changed = {"config": {"clientId": "other", "clientSecret": "canary-other"}}
     assert owner.admin.put(owner.path(server), json=changed).status_code == 200
 
-    assert owner.who(agent)["client"] == "other"
+    assert owner.whoami(agent)["client"] == "other"
 
 
-async def test_a_grant_requested_for_a_replaced_client_is_not_stored(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_a_grant_requested_for_a_replaced_client_is_not_stored(
+    owner: WorkspaceOwner, provider: OAuthProvider
+) -> None:
     acme = provider.tenant("acme")
     server = machine(owner, acme)
-    acme.fault("metadata", Fault("hold"))
+    acme.inject_fault("metadata", Fault("hold"))
     async with process(owner) as here:
         asked = asyncio.create_task(here.fresh(server))
-        await asyncio.to_thread(acme.until_held, "metadata")
+        await asyncio.to_thread(acme.wait_until_held, "metadata")
         changed = {"config": {"clientId": "other", "clientSecret": "canary-other"}}
         assert owner.admin.put(owner.path(server), json=changed).status_code == 200
-        acme.release()
+        acme.release_held()
 
         got = await asked
         assert (await here.grant(server)).client.id == "other"
@@ -124,14 +126,14 @@ async def test_a_grant_requested_for_a_replaced_client_is_not_stored(owner: Work
 
 @pytest.mark.parametrize("change", ["deleted", "moved", "by consent"])
 async def test_a_grant_requested_for_a_changed_server_is_not_stored(
-    owner: WorkspaceOwner, provider: Server, change: str
+    owner: WorkspaceOwner, provider: OAuthProvider, change: str
 ) -> None:
     acme = provider.tenant("acme")
     server = machine(owner, acme)
-    acme.fault("metadata", Fault("hold"))
+    acme.inject_fault("metadata", Fault("hold"))
     async with process(owner) as here:
         asked = asyncio.create_task(here.fresh(server))
-        await asyncio.to_thread(acme.until_held, "metadata")
+        await asyncio.to_thread(acme.wait_until_held, "metadata")
         if change == "deleted":
             assert owner.delete(server).status_code == 204
         else:
@@ -140,38 +142,40 @@ async def test_a_grant_requested_for_a_changed_server_is_not_stored(
                 "by consent": {"oauthGrant": "authorization_code", "config": {}},
             }
             assert owner.admin.put(owner.path(server), json=fields[change]).status_code == 200
-        acme.release()
+        acme.release_held()
 
         with pytest.raises(NotConnected):
             await asked
         assert await here.grant_or_none(server) is None
-    assert acme.asked("token") == []
+    assert acme.requests_to("token") == []
 
 
-async def test_a_failed_discovery_is_retried_later(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_a_failed_discovery_is_retried_later(owner: WorkspaceOwner, provider: OAuthProvider) -> None:
     acme = provider.tenant("acme")
     server = machine(owner, acme)
-    acme.fault("metadata", Fault("down"), times=None)
+    acme.inject_fault("metadata", Fault("down"), times=None)
     async with process(owner) as here:
         with pytest.raises(TokenTemporarilyUnavailable):
             await here.fresh(server)
-        acme.heal()
+        acme.clear_faults()
 
         assert (await here.fresh(server)).generation == 1
 
 
-async def test_tokens_received_after_a_disconnect_are_not_stored(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_tokens_received_after_a_disconnect_are_not_stored(
+    owner: WorkspaceOwner, provider: OAuthProvider
+) -> None:
     acme = provider.tenant("acme")
     server = machine(owner, acme)
-    acme.fault("token", Fault("hold", after=True))
+    acme.inject_fault("token", Fault("hold", after=True))
     async with process(owner) as here:
         asked = asyncio.create_task(here.fresh(server))
         await until_held(acme)
         owner.disconnect(server)
-        acme.release()
+        acme.release_held()
 
         got = await asked
-        assert got.token == acme.live("access")[-1]
+        assert got.token == acme.live_tokens("access")[-1]
         assert acme.counts["client_credentials"] == 2
 
 
@@ -190,7 +194,7 @@ class KeyRotatingStore(StoreWrapper):
         await super().write(*changes)
 
 
-async def test_no_tokens_are_stored_under_a_destroyed_key(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_no_tokens_are_stored_under_a_destroyed_key(owner: WorkspaceOwner, provider: OAuthProvider) -> None:
     acme = provider.tenant("acme")
     server = machine(owner, acme)
     partition, stores = partition_of(owner.workspace.id), []

@@ -9,7 +9,7 @@ import pytest
 
 from api.connections.tokens.errors import NotConnected
 from api.kit.storage.store import Change, Store
-from demo.oauth_provider.server import Fault, Server
+from demo.oauth_provider.server import Fault, OAuthProvider
 from tests.connections.tokens.refresh_process import StoreWrapper, process, step_of, until_held, with_store
 from tests.connections.workspace_owner import WorkspaceOwner
 from tests.fakes.still_clock import StillClock
@@ -24,48 +24,52 @@ def owner(plugboard: Plugboard) -> WorkspaceOwner:
 
 
 @pytest.mark.requirement("OAU-13")
-async def test_fifty_callers_share_one_refresh(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_fifty_callers_share_one_refresh(owner: WorkspaceOwner, provider: OAuthProvider) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
     async with process(owner, ahead=A_LIFE) as here:
         got = await asyncio.gather(*(here.fresh(server) for _ in range(50)))
 
-    assert {each.token for each in got} == {acme.live("access")[-1]}
+    assert {each.token for each in got} == {acme.live_tokens("access")[-1]}
     assert acme.families[0].presented == [1, 0]
 
 
-async def test_a_cancelled_caller_does_not_cancel_the_others(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_a_cancelled_caller_does_not_cancel_the_others(owner: WorkspaceOwner, provider: OAuthProvider) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
-    acme.fault("token", Fault("hold"))
+    acme.inject_fault("token", Fault("hold"))
     async with process(owner, ahead=A_LIFE) as here:
         known = await here.server(server)
         first, second = (asyncio.create_task(here.keeper.get(here.ctx, known)) for _ in range(2))
         await until_held(acme)
 
         first.cancel()
-        acme.release()
+        acme.release_held()
 
         assert (await second).generation == 1
         assert first.cancelled()
     assert acme.families[0].presented == [1, 0]
 
 
-async def test_tokens_are_stored_even_if_all_callers_were_cancelled(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_tokens_are_stored_even_if_all_callers_were_cancelled(
+    owner: WorkspaceOwner, provider: OAuthProvider
+) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
-    acme.fault("token", Fault("hold"))
+    acme.inject_fault("token", Fault("hold"))
     async with process(owner, ahead=A_LIFE) as here:
         only = asyncio.create_task(here.fresh(server))
         await until_held(acme)
         only.cancel()
-        acme.release()
+        acme.release_held()
 
-        assert (await here.fresh(server)).token == acme.live("access")[-1]
+        assert (await here.fresh(server)).token == acme.live_tokens("access")[-1]
     assert acme.families[0].presented == [1, 0]
 
 
-async def test_two_workspaces_with_the_same_upstream_share_nothing(plugboard: Plugboard, provider: Server) -> None:
+async def test_two_workspaces_with_the_same_upstream_share_nothing(
+    plugboard: Plugboard, provider: OAuthProvider
+) -> None:
     acme = provider.tenant("acme")
     one, other = WorkspaceOwner.at(plugboard), WorkspaceOwner.at(plugboard)
     ours, theirs = one.connected(one.remote(acme)), other.connected(other.remote(acme))
@@ -82,10 +86,10 @@ async def test_two_workspaces_with_the_same_upstream_share_nothing(plugboard: Pl
     [(3600, 3540), (900, 840), (600, 540), (60, 54), (10, 9), (0.5, 0.45)],
 )
 async def test_a_token_is_renewed_a_little_before_its_end(
-    owner: WorkspaceOwner, provider: Server, life: float, due_after: float
+    owner: WorkspaceOwner, provider: OAuthProvider, life: float, due_after: float
 ) -> None:
     acme = provider.tenant("acme")
-    acme.behave(expires_in=life)
+    acme.configure(expires_in=life)
     server = owner.connected(owner.remote(acme))
     async with process(owner, clock=StillClock()) as here:
         here.clock.seconds = (await here.grant(server)).renewed_at + due_after - 0.001
@@ -99,10 +103,10 @@ async def test_a_token_is_renewed_a_little_before_its_end(
 
 
 async def test_a_token_without_a_lifetime_is_refreshed_when_the_upstream_rejects_it(
-    owner: WorkspaceOwner, provider: Server
+    owner: WorkspaceOwner, provider: OAuthProvider
 ) -> None:
     acme = provider.tenant("acme")
-    acme.behave(expires_in=None)
+    acme.configure(expires_in=None)
     server = owner.connected(owner.remote(acme))
     async with process(owner, ahead=A_LIFE * 24 * 365) as here:
         first = await here.fresh(server)
@@ -114,7 +118,7 @@ async def test_a_token_without_a_lifetime_is_refreshed_when_the_upstream_rejects
 
 
 async def test_a_rejected_token_of_an_old_grant_does_not_concern_the_new_grant(
-    owner: WorkspaceOwner, provider: Server
+    owner: WorkspaceOwner, provider: OAuthProvider
 ) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
@@ -126,13 +130,15 @@ async def test_a_rejected_token_of_an_old_grant_does_not_concern_the_new_grant(
         new = await here.keeper.get(here.ctx, as_it_was, refused=old)
 
     assert (old.generation, new.generation) == (0, 0)
-    assert new.token == acme.live("access")[-1]
+    assert new.token == acme.live_tokens("access")[-1]
     assert acme.counts["refreshes"] == 0
 
 
-async def test_a_response_without_a_refresh_token_keeps_the_old_one(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_a_response_without_a_refresh_token_keeps_the_old_one(
+    owner: WorkspaceOwner, provider: OAuthProvider
+) -> None:
     acme = provider.tenant("acme")
-    acme.behave(rotates=False, repeats_refresh=False)
+    acme.configure(rotates=False, repeats_refresh=False)
     server = owner.connected(owner.remote(acme))
     async with process(owner) as here:
         for generation in (1, 2, 3):
@@ -140,10 +146,12 @@ async def test_a_response_without_a_refresh_token_keeps_the_old_one(owner: Works
             assert (await here.fresh(server)).generation == generation
 
     assert acme.families[0].refreshed == [1, 1, 1, 0]
-    assert len({asked.fields["refresh_token"] for asked in acme.asked("token")[1:]}) == 1
+    assert len({asked.fields["refresh_token"] for asked in acme.requests_to("token")[1:]}) == 1
 
 
-async def test_a_response_with_a_refresh_token_replaces_the_old_one(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_a_response_with_a_refresh_token_replaces_the_old_one(
+    owner: WorkspaceOwner, provider: OAuthProvider
+) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
     async with process(owner) as here:
@@ -152,15 +160,15 @@ async def test_a_response_with_a_refresh_token_replaces_the_old_one(owner: Works
             assert (await here.fresh(server)).generation == generation
 
     assert acme.families[0].presented == [1, 1, 1, 0]
-    assert len({asked.fields["refresh_token"] for asked in acme.asked("token")[1:]}) == 3
+    assert len({asked.fields["refresh_token"] for asked in acme.requests_to("token")[1:]}) == 3
 
 
 async def test_callers_waiting_during_a_new_connection_get_a_token_of_the_new_grant(
-    owner: WorkspaceOwner, provider: Server
+    owner: WorkspaceOwner, provider: OAuthProvider
 ) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
-    acme.fault("token", Fault("hold"))
+    acme.inject_fault("token", Fault("hold"))
     async with process(owner, ahead=A_LIFE) as here, process(owner, ahead=A_LIFE) as there:
         asking = asyncio.create_task(here.fresh(server))
         await until_held(acme)
@@ -169,35 +177,37 @@ async def test_callers_waiting_during_a_new_connection_get_a_token_of_the_new_gr
 
         there.clock.seconds = here.clock.seconds = 0.0
         owner.connected(server)
-        acme.release()
+        acme.release_held()
 
         old, new = acme.families
-        assert {(await asking).token, (await waiting).token} <= set(acme.live("access"))
+        assert {(await asking).token, (await waiting).token} <= set(acme.live_tokens("access"))
         assert (await asking).grant_id == (await waiting).grant_id == (await here.grant(server)).id
     assert (old.presented, new.presented) == ([1, 0], [0])
 
 
-async def test_during_a_refresh_other_callers_use_the_valid_token(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_during_a_refresh_other_callers_use_the_valid_token(
+    owner: WorkspaceOwner, provider: OAuthProvider
+) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
-    acme.fault("token", Fault("hold"))
+    acme.inject_fault("token", Fault("hold"))
     async with process(owner, ahead=A_LIFE - 30) as here, process(owner, ahead=A_LIFE - 30) as there:
         renewing = asyncio.create_task(here.fresh(server))
         await until_held(acme)
 
         assert (await there.fresh(server)).generation == 0
 
-        acme.release()
+        acme.release_held()
         assert (await renewing).generation == 1
         assert (await there.fresh(server)).generation == 1
 
 
 async def test_a_caller_with_another_server_url_does_not_wait_for_the_old_one(
-    owner: WorkspaceOwner, provider: Server
+    owner: WorkspaceOwner, provider: OAuthProvider
 ) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
-    acme.fault("token", Fault("hold"))
+    acme.inject_fault("token", Fault("hold"))
     async with process(owner, ahead=A_LIFE) as here:
         old = asyncio.create_task(here.fresh(server))
         await until_held(acme)
@@ -207,12 +217,12 @@ async def test_a_caller_with_another_server_url_does_not_wait_for_the_old_one(
         with pytest.raises(NotConnected):
             await asyncio.wait_for(here.fresh(server), 5)
 
-        acme.release()
+        acme.release_held()
         with pytest.raises(NotConnected):
             await old
 
 
-async def test_a_deleted_server_has_no_token(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_a_deleted_server_has_no_token(owner: WorkspaceOwner, provider: OAuthProvider) -> None:
     server = owner.connected(owner.remote(provider.tenant("acme")))
     async with process(owner) as here:
         as_it_was = await here.server(server)
@@ -241,7 +251,7 @@ class SlowLeaseStore(StoreWrapper):
 @pytest.mark.requirement("OAU-13")
 @pytest.mark.parametrize(("seconds", "steps"), [(12, ["lease", "tokens", "lease", "tokens"]), (3, ["lease", "tokens"])])
 async def test_no_request_is_sent_with_a_lease_that_could_end_before_the_response(
-    owner: WorkspaceOwner, provider: Server, seconds: float, steps: list[str]
+    owner: WorkspaceOwner, provider: OAuthProvider, seconds: float, steps: list[str]
 ) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))

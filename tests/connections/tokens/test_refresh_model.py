@@ -68,7 +68,7 @@ SCRIPT = st.lists(
 )
 
 
-class InMemory:
+class MemoryStore:
     """A store as its port describes it, as far as is needed here."""
 
     def __init__(self) -> None:
@@ -120,7 +120,7 @@ class Turn:
 
 
 @dataclass
-class World:
+class Simulation:
     """Who waits for a turn, who is dead, and who has the lease."""
 
     clock: StillClock = field(default_factory=StillClock)
@@ -146,10 +146,10 @@ class World:
         return self.holder is None or self.holder in self.dead
 
 
-class Shared(StoreWrapper):
+class SharedStore(StoreWrapper):
     """The store, as one process reaches it."""
 
-    def __init__(self, store: InMemory, world: World, process: int) -> None:
+    def __init__(self, store: MemoryStore, world: Simulation, process: int) -> None:
         super().__init__(store)
         self._world, self._process = world, process
 
@@ -174,7 +174,7 @@ class Shared(StoreWrapper):
 class TokenEndpoint:
     """It rotates, and revokes all where a token is shown twice."""
 
-    world: World
+    world: Simulation
     good: int = 0
     reuses: int = 0
     shown: list[int] = field(default_factory=list)
@@ -191,7 +191,7 @@ class TokenEndpoint:
 
 
 @dataclass
-class Asking:
+class PendingRequest:
     """A request for tokens and its answer, each of which takes its time."""
 
     endpoint: TokenEndpoint
@@ -218,20 +218,22 @@ class Asking:
 
 
 @dataclass(frozen=True)
-class Setting:
-    store: InMemory
-    world: World
+class Setup:
+    store: MemoryStore
+    world: Simulation
     endpoint: TokenEndpoint
     ctx: WorkspaceContext
 
     def keeper(self, process: int) -> AccessTokens:
         """One process, from the parts that renewing needs."""
-        store, world = Shared(self.store, self.world, process), self.world
+        store, world = SharedStore(self.store, self.world, process), self.world
         sealer = self.sealer()
         apps = {"external": OAuthClient("plugboard", "none")}
         clients = OAuthClients(store, sealer, apps, world.clock)
         endings = GrantEnd(store, Journal(store, world.clock), sealer, clients, SimpleNamespace())  # type: ignore[arg-type]
-        http = SimpleNamespace(request=lambda _method, _url, _headers, body: Asking(self.endpoint, process, body))
+        http = SimpleNamespace(
+            request=lambda _method, _url, _headers, body: PendingRequest(self.endpoint, process, body)
+        )
         auth_http = SimpleNamespace(for_server=lambda *_: http)
         refresher = TokenRefresher(
             sealer,
@@ -257,14 +259,14 @@ class Setting:
 ROOTS = LocalRootKeys({"root": Secret(bytes(32))})
 
 
-async def set_up() -> Setting:
+async def set_up() -> Setup:
     """A server whose token has expired."""
-    store, world = InMemory(), World()
+    store, world = MemoryStore(), Simulation()
     partition = partition_of(W)
     ctx = WorkspaceContext(
         W, Principal("api_key", "key", "key", Scope.ADMIN), Snapshot(partition, 1, RevisionCache(store)), "test"
     )
-    setting = Setting(store, world, TokenEndpoint(world), ctx)
+    setting = Setup(store, world, TokenEndpoint(world), ctx)
     await store.write(*await KeyRing(store, ROOTS, world.clock).first_key_changes(partition))
     await store.write(Put(Key(partition, server_key(SERVER.id)), SERVER.encode(), IfAbsent()))
     await store.write(Put(revision_key(partition), {}, IfAbsent()))
@@ -281,7 +283,7 @@ async def settled() -> None:
         await asyncio.sleep(0)
 
 
-def follow(world: World, action: str, number: int, most_dead: int) -> None:
+def follow(world: Simulation, action: str, number: int, most_dead: int) -> None:
     turn = world.waiting.pop(number % len(world.waiting))
     if action == "die" and len(world.dead) < most_dead:
         world.kill(turn.process)
@@ -289,7 +291,7 @@ def follow(world: World, action: str, number: int, most_dead: int) -> None:
         turn.given.set_result(action if turn.what == "tokens" else "step")
 
 
-async def played(script: Sequence[tuple[str, int]], processes: int, callers: int) -> tuple[Setting, list[object]]:
+async def play(script: Sequence[tuple[str, int]], processes: int, callers: int) -> tuple[Setup, list[object]]:
     """What all callers of those who live have got in the end."""
     setting = await set_up()
     world, server = setting.world, replace(SERVER, version=1)
@@ -319,7 +321,7 @@ async def played(script: Sequence[tuple[str, int]], processes: int, callers: int
 def test_no_sequence_of_events_spends_a_refresh_token_twice(
     script: list[tuple[str, int]], processes: int, callers: int
 ) -> None:
-    setting, got = asyncio.run(played(script, processes, callers))
+    setting, got = asyncio.run(play(script, processes, callers))
 
     if setting.world.was_unlucky:
         assert setting.endpoint.shown == [0, 0]

@@ -19,7 +19,7 @@ from api.kit.http_client.client import Exchange
 from api.kit.storage.store import Change, StoreUnavailable
 from api.servers.server import Server as McpServer
 from api.upstream_http import AUTH_SERVER_LIMITS, AuthServerHttp, to_upstream_error
-from demo.oauth_provider.server import Fault, Server, Tenant
+from demo.oauth_provider.server import Fault, OAuthProvider, Tenant
 from tests.connections.tokens.refresh_process import StoreWrapper, TokenDeps, process, step_of, until_held, with_store
 from tests.connections.workspace_owner import WorkspaceOwner, failure_kind
 from tests.harness import Plugboard
@@ -61,10 +61,10 @@ def assert_still_connected(owner: WorkspaceOwner, server: str) -> None:
 
 @pytest.mark.requirement("OAU-14")
 @pytest.mark.parametrize("outage", OUTAGES.values(), ids=OUTAGES)
-async def test_no_outage_ends_a_grant(owner: WorkspaceOwner, provider: Server, outage: Fault) -> None:
+async def test_no_outage_ends_a_grant(owner: WorkspaceOwner, provider: OAuthProvider, outage: Fault) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
-    acme.fault("token", outage, times=2)
+    acme.inject_fault("token", outage, times=2)
     async with process(owner, ahead=A_LIFE) as here, process(owner, ahead=A_LIFE) as there:
         for each in (here, there):
             told = await asyncio.gather(*(here.fresh(server) for _ in range(20)), return_exceptions=True)
@@ -73,29 +73,29 @@ async def test_no_outage_ends_a_grant(owner: WorkspaceOwner, provider: Server, o
             there.clock.seconds = here.clock.seconds = max(here.clock.seconds, there.clock.seconds)
         assert_still_connected(owner, server)
 
-        assert (await there.fresh(server)).token == acme.live("access")[-1]
+        assert (await there.fresh(server)).token == acme.live_tokens("access")[-1]
         grant = await there.grant(server)
     assert (grant.failures, grant.retry_at, grant.lease.owner) == (0, 0.0, "")
-    assert acme.requests["token"] == 4
+    assert acme.request_counts["token"] == 4
     assert acme.families[0].reuses == 0
 
 
 @pytest.mark.requirement("OAU-14")
 @pytest.mark.parametrize("doubt", IN_DOUBT.values(), ids=IN_DOUBT)
 async def test_a_refresh_is_repeated_after_a_lost_response(
-    owner: WorkspaceOwner, provider: Server, doubt: Fault
+    owner: WorkspaceOwner, provider: OAuthProvider, doubt: Fault
 ) -> None:
     acme = provider.tenant("acme")
-    acme.behave(grace=60.0)
+    acme.configure(grace=60.0)
     server = owner.connected(owner.remote(acme))
-    acme.fault("token", doubt)
+    acme.inject_fault("token", doubt)
     async with process(owner, ahead=A_LIFE) as here:
         with pytest.raises(TokenTemporarilyUnavailable):
             await here.fresh(server)
         assert_still_connected(owner, server)
         here.clock.seconds += 2
 
-        assert (await here.fresh(server)).token == acme.live("access")[-1]
+        assert (await here.fresh(server)).token == acme.live_tokens("access")[-1]
     assert (acme.counts["graces"], acme.families[0].reuses) == (1, 0)
 
 
@@ -129,10 +129,10 @@ def with_quick_timeout(deps: TokenDeps) -> TokenDeps:
 
 
 @pytest.mark.requirement("OAU-14")
-async def test_a_provider_that_times_out_counts_as_down(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_a_provider_that_times_out_counts_as_down(owner: WorkspaceOwner, provider: OAuthProvider) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
-    acme.fault("token", Fault("hold"))
+    acme.inject_fault("token", Fault("hold"))
     async with process(owner, ahead=A_LIFE, equipped=with_quick_timeout) as here:
         with pytest.raises(TokenTemporarilyUnavailable, match="not available"):
             await here.fresh(server)
@@ -143,15 +143,17 @@ async def test_a_provider_that_times_out_counts_as_down(owner: WorkspaceOwner, p
 
 
 @pytest.mark.requirement("OAU-14")
-async def test_the_old_token_is_used_while_valid_and_requests_back_off(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_the_old_token_is_used_while_valid_and_requests_back_off(
+    owner: WorkspaceOwner, provider: OAuthProvider
+) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
-    acme.fault("token", Fault("down"))
+    acme.inject_fault("token", Fault("down"))
     async with process(owner, ahead=A_LIFE - 50) as here, process(owner, ahead=A_LIFE - 50) as there:
         for each in (here, there):
             got = await asyncio.gather(*(each.fresh(server) for _ in range(20)))
             assert {one.generation for one in got} == {0}
-        assert acme.requests["token"] == 2
+        assert acme.request_counts["token"] == 2
         here.clock.seconds += 2
 
         assert (await here.fresh(server)).generation == 1
@@ -159,10 +161,10 @@ async def test_the_old_token_is_used_while_valid_and_requests_back_off(owner: Wo
 
 
 @pytest.mark.requirement("OAU-14")
-async def test_no_request_is_sent_before_retry_after(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_no_request_is_sent_before_retry_after(owner: WorkspaceOwner, provider: OAuthProvider) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
-    acme.fault("token", Fault("busy", retry_after=1800))
+    acme.inject_fault("token", Fault("busy", retry_after=1800))
     async with process(owner, ahead=A_LIFE) as here, process(owner, ahead=A_LIFE) as there:
         for each in (here, there):
             with pytest.raises(TokenTemporarilyUnavailable) as told:
@@ -172,19 +174,21 @@ async def test_no_request_is_sent_before_retry_after(owner: WorkspaceOwner, prov
         here.clock.seconds = A_LIFE + 1799
         with pytest.raises(TokenTemporarilyUnavailable):
             await here.fresh(server)
-        assert acme.requests["token"] == 2
+        assert acme.request_counts["token"] == 2
 
         here.clock.seconds = A_LIFE + 1.2 * 1800
         assert (await here.fresh(server)).generation == 1
 
 
 @pytest.mark.requirement("OAU-14")
-async def test_a_rejected_token_is_not_used_even_without_a_new_one(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_a_rejected_token_is_not_used_even_without_a_new_one(
+    owner: WorkspaceOwner, provider: OAuthProvider
+) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
     async with process(owner) as here:
         known = await here.fresh(server)
-        acme.fault("token", Fault("down"))
+        acme.inject_fault("token", Fault("down"))
         with pytest.raises(TokenTemporarilyUnavailable):
             await here.fresh(server, refused=known)
 
@@ -194,10 +198,12 @@ async def test_a_rejected_token_is_not_used_even_without_a_new_one(owner: Worksp
 
 
 @pytest.mark.requirement("OAU-14")
-async def test_each_failure_lengthens_the_wait_and_a_success_resets_it(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_each_failure_lengthens_the_wait_and_a_success_resets_it(
+    owner: WorkspaceOwner, provider: OAuthProvider
+) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
-    acme.fault("token", Fault("down"), times=5)
+    acme.inject_fault("token", Fault("down"), times=5)
     waits = []
     async with process(owner, ahead=A_LIFE) as here:
         for _ in range(5):
@@ -207,7 +213,7 @@ async def test_each_failure_lengthens_the_wait_and_a_success_resets_it(owner: Wo
             here.clock.seconds += waits[-1] + 0.01
         await here.fresh(server)
 
-        acme.fault("token", Fault("down"))
+        acme.inject_fault("token", Fault("down"))
         here.clock.seconds += A_LIFE
         with pytest.raises(TokenTemporarilyUnavailable) as again:
             await here.fresh(server)
@@ -228,45 +234,45 @@ def test_waits_are_bounded_and_respect_retry_after(failures: int, told: float | 
 
 async def failed_at(owner: WorkspaceOwner, acme: Tenant, server: str, ahead: float) -> None:
     """In a process whose clock is that far ahead."""
-    acme.fault("token", Fault("down"))
+    acme.inject_fault("token", Fault("down"))
     async with process(owner, ahead=ahead) as here:
         with pytest.raises(TokenTemporarilyUnavailable):
             await here.fresh(server)
 
 
-async def test_a_retry_time_written_by_a_wrong_clock_is_ignored(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_a_retry_time_written_by_a_wrong_clock_is_ignored(owner: WorkspaceOwner, provider: OAuthProvider) -> None:
     acme = provider.tenant("acme")
-    acme.behave(expires_in=5)
+    acme.configure(expires_in=5)
     server = owner.connected(owner.remote(acme))
     await failed_at(owner, acme, server, ahead=365 * 86_400)
     async with process(owner, ahead=10) as here:
         assert (await here.fresh(server)).generation == 1
 
 
-async def test_a_lease_written_by_a_wrong_clock_is_ignored(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_a_lease_written_by_a_wrong_clock_is_ignored(owner: WorkspaceOwner, provider: OAuthProvider) -> None:
     acme = provider.tenant("acme")
-    acme.behave(expires_in=5, revokes_family=False)
+    acme.configure(expires_in=5, revokes_family=False)
     server = owner.connected(owner.remote(acme))
-    acme.fault("token", Fault("hold"))
+    acme.inject_fault("token", Fault("hold"))
     async with process(owner, ahead=365 * 86_400) as ahead, process(owner, ahead=10) as here:
         late = asyncio.create_task(ahead.fresh(server))
         await until_held(acme)
 
         assert (await here.fresh(server)).generation == 1
 
-        acme.release()
+        acme.release_held()
         assert (await late).generation == 2
 
 
 async def test_the_agent_text_says_that_the_connection_is_valid_and_when_to_retry(
-    timed: Plugboard, provider: Server
+    timed: Plugboard, provider: OAuthProvider
 ) -> None:
     owner, acme = WorkspaceOwner.at(timed), provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
     agent = owner.agent(server)
-    assert owner.who(agent)["generation"] == 0
-    acme.expire()
-    acme.fault("token", Fault("busy", retry_after=60))
+    assert owner.whoami(agent)["generation"] == 0
+    acme.expire_tokens()
+    acme.inject_fault("token", Fault("busy", retry_after=60))
 
     failed = owner.call(agent, "whoami")
 
@@ -284,7 +290,7 @@ class LeaseFailingStore(StoreWrapper):
 
 
 async def test_while_the_store_refuses_writes_the_old_token_is_used_until_it_expires(
-    owner: WorkspaceOwner, provider: Server
+    owner: WorkspaceOwner, provider: OAuthProvider
 ) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))

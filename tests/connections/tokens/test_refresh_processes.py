@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from demo.oauth_provider.server import Server
-from tests.connections.tokens.refresh_pool import Pool, Stage, open_pool
+from demo.oauth_provider.server import OAuthProvider
+from tests.connections.tokens.refresh_pool import Pool, RefreshEnvironment, open_pool
 
 PROCESSES, CALLERS = 16, 50
 A_LIFE = 3600.0
@@ -16,16 +16,18 @@ ROUNDS = 4
 
 
 @pytest.fixture(params=["sqlite", "dynamodb"])
-def stage(request: pytest.FixtureRequest) -> Stage:
-    found: Stage = request.getfixturevalue(request.param)
+def stage(request: pytest.FixtureRequest) -> RefreshEnvironment:
+    found: RefreshEnvironment = request.getfixturevalue(request.param)
     return found
 
 
 @pytest.mark.requirement("OAU-13")
 @pytest.mark.parametrize("why", ["expired", "refused"])
-def test_a_token_is_refreshed_once_for_each_generation(stage: Stage, pool: Pool, provider: Server, why: str) -> None:
+def test_a_token_is_refreshed_once_for_each_generation(
+    stage: RefreshEnvironment, pool: Pool, provider: OAuthProvider, why: str
+) -> None:
     scene = stage.scene(provider.tenant("acme"))
-    pool.ask(replace(scene.order, callers=1), PROCESSES)  # so that all have one that can be refused
+    pool.run(replace(scene.order, callers=1), PROCESSES)  # so that all have one that can be refused
 
     for generation in range(1, ROUNDS + 1):
         renewed = replace(scene.order, callers=CALLERS)
@@ -34,11 +36,11 @@ def test_a_token_is_refreshed_once_for_each_generation(stage: Stage, pool: Pool,
         else:
             renewed = replace(renewed, was_refused=True)
 
-        outcome = pool.ask(renewed, PROCESSES)
+        outcome = pool.run(renewed, PROCESSES)
 
         [(got, callers)] = outcome.items()
         assert (callers, got.generation) == (PROCESSES * CALLERS, generation)
-        assert got.token == scene.tenant.live("access")[-1]
+        assert got.token == scene.tenant.live_tokens("access")[-1]
 
     [family] = scene.tenant.families
     assert family.presented == family.refreshed == [1] * ROUNDS + [0]

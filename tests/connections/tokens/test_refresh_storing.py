@@ -22,7 +22,7 @@ from api.kit.crypto.root_keys import RootKeys, RootKeyUnavailable, WrappedKey
 from api.kit.crypto.secret import Secret
 from api.kit.crypto.vault import Vault
 from api.kit.storage.store import Change, Store, StoreUnavailable
-from demo.oauth_provider.server import Fault, Server, Tenant
+from demo.oauth_provider.server import Fault, OAuthProvider, Tenant
 from tests.connections.tokens.refresh_process import (
     Process,
     StoreWrapper,
@@ -68,7 +68,9 @@ def assert_one_renewal(tenant: Tenant) -> None:
 
 
 @pytest.mark.requirement("OAU-13")
-async def test_tokens_are_stored_despite_a_lost_response_of_the_store(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_tokens_are_stored_despite_a_lost_response_of_the_store(
+    owner: WorkspaceOwner, provider: OAuthProvider
+) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
     busy = with_store(lambda store: FailingStore(store, 1, after=True))
@@ -81,7 +83,7 @@ async def test_tokens_are_stored_despite_a_lost_response_of_the_store(owner: Wor
 
 @pytest.mark.requirement("OAU-13")
 async def test_tokens_are_stored_as_soon_as_the_store_is_no_longer_busy(
-    owner: WorkspaceOwner, provider: Server
+    owner: WorkspaceOwner, provider: OAuthProvider
 ) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
@@ -89,12 +91,14 @@ async def test_tokens_are_stored_as_soon_as_the_store_is_no_longer_busy(
     async with process(owner, ahead=A_LIFE, equipped=busy) as here, process(owner, ahead=A_LIFE) as there:
         asked = [asyncio.create_task(each.fresh(server)) for each in (here, there) for _ in range(10)]
 
-        assert {(await each).token for each in asked} == {acme.live("access")[-1]}
+        assert {(await each).token for each in asked} == {acme.live_tokens("access")[-1]}
     assert_one_renewal(acme)
 
 
 @pytest.mark.requirement("OAU-13")
-async def test_tokens_stored_after_the_lease_expired_take_precedence(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_tokens_stored_after_the_lease_expired_take_precedence(
+    owner: WorkspaceOwner, provider: OAuthProvider
+) -> None:
     """Otherwise the next would ask with a token that is spent."""
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
@@ -119,27 +123,27 @@ async def test_tokens_stored_after_the_lease_expired_take_precedence(owner: Work
 
 
 @pytest.mark.requirement("OAU-13")
-async def test_a_stopping_process_stores_received_tokens(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_a_stopping_process_stores_received_tokens(owner: WorkspaceOwner, provider: OAuthProvider) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
-    acme.fault("token", Fault("hold"))
+    acme.inject_fault("token", Fault("hold"))
     async with process(owner, ahead=A_LIFE, equipped=with_store(lambda store: FailingStore(store, 3))) as here:
         asked = asyncio.create_task(here.fresh(server))
         await until_held(acme)
-        asyncio.get_running_loop().call_later(0.05, acme.release)
+        asyncio.get_running_loop().call_later(0.05, acme.release_held)
 
         await here.parts.close()
 
         assert (await asked).generation == 1
     async with process(owner, ahead=A_LIFE) as next_one:
-        assert (await next_one.fresh(server)).token == acme.live("access")[-1]
+        assert (await next_one.fresh(server)).token == acme.live_tokens("access")[-1]
     assert_one_renewal(acme)
 
 
-async def test_a_stopping_process_starts_no_refresh(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_a_stopping_process_starts_no_refresh(owner: WorkspaceOwner, provider: OAuthProvider) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
-    acme.fault("token", Fault("hold"))
+    acme.inject_fault("token", Fault("hold"))
     async with process(owner, ahead=A_LIFE) as here, process(owner, ahead=A_LIFE) as there:
         renewing = asyncio.create_task(here.fresh(server))
         await until_held(acme)
@@ -151,7 +155,7 @@ async def test_a_stopping_process_starts_no_refresh(owner: WorkspaceOwner, provi
             await waiting
         with pytest.raises(TokenTemporarilyUnavailable):
             await there.fresh(server)
-        acme.release()
+        acme.release_held()
         renewed = await renewing
         assert await there.fresh(server) == renewed
     assert_one_renewal(acme)
@@ -159,7 +163,7 @@ async def test_a_stopping_process_starts_no_refresh(owner: WorkspaceOwner, provi
 
 @pytest.mark.requirement("OAU-13")
 async def test_a_shutdown_is_not_delayed_forever(
-    owner: WorkspaceOwner, provider: Server, caplog: pytest.LogCaptureFixture
+    owner: WorkspaceOwner, provider: OAuthProvider, caplog: pytest.LogCaptureFixture
 ) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
@@ -183,15 +187,17 @@ async def test_a_shutdown_is_not_delayed_forever(
     assert 650 < sum(pauses) < 670
     assert max(pauses) < RefreshPolicy().grace
     assert [each.levelno for each in caplog.records].count(logging.CRITICAL) == 1
-    assert all(token not in caplog.text for token in [*acme.live("access"), *acme.live("refresh")])
+    assert all(token not in caplog.text for token in [*acme.live_tokens("access"), *acme.live_tokens("refresh")])
 
 
 @pytest.mark.requirement("OAU-13")
-async def test_tokens_are_stored_under_keys_rotated_during_the_request(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_tokens_are_stored_under_keys_rotated_during_the_request(
+    owner: WorkspaceOwner, provider: OAuthProvider
+) -> None:
     acme = provider.tenant("acme")
-    acme.behave(rotates=False, repeats_refresh=False)
+    acme.configure(rotates=False, repeats_refresh=False)
     server = owner.connected(owner.remote(acme))
-    acme.fault("token", Fault("hold"))
+    acme.inject_fault("token", Fault("hold"))
     async with process(owner, ahead=A_LIFE) as here, process(owner) as operator:
         asked = asyncio.create_task(here.fresh(server))
         await until_held(acme)
@@ -199,7 +205,7 @@ async def test_tokens_are_stored_under_keys_rotated_during_the_request(owner: Wo
         await operator.parts.key_ring.rotate(partition)
         done = await rewrap(operator.parts.store, operator.parts.key_ring, partition)
         assert (done.resealed_values, done.retired_keys) == (3, 1)  # two tokens, and our secret there
-        acme.release()
+        acme.release_held()
 
         assert (await asked).generation == 1
         here.parts.key_ring.forget(partition)
@@ -235,10 +241,12 @@ class UnreachableRootKeys(RootKeys):
 
 
 @pytest.mark.requirement("OAU-13")
-async def test_tokens_are_stored_after_an_outage_of_the_root_key(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_tokens_are_stored_after_an_outage_of_the_root_key(
+    owner: WorkspaceOwner, provider: OAuthProvider
+) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
-    acme.fault("token", Fault("hold"))
+    acme.inject_fault("token", Fault("hold"))
     async with process(owner, ahead=A_LIFE) as here, process(owner) as operator:
         roots = UnreachableRootKeys(here.parts.root_keys)
         vault = Vault(KeyRing(here.parts.store, roots, SystemClock()))
@@ -250,7 +258,7 @@ async def test_tokens_are_stored_after_an_outage_of_the_root_key(owner: Workspac
         await until_held(acme)
         await operator.parts.key_ring.rotate(here.ctx.partition)  # so that a key is needed that nobody remembers
         roots.times = 3
-        acme.release()
+        acme.release_held()
 
         assert (await asked).generation == 1
         assert (await here.fresh(server)).token == (await asked).token
@@ -266,29 +274,31 @@ async def revoked(here: Process) -> None:
 
 
 @pytest.mark.requirement("OAU-15")
-async def test_tokens_received_after_a_disconnect_are_revoked(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_tokens_received_after_a_disconnect_are_revoked(owner: WorkspaceOwner, provider: OAuthProvider) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
-    acme.fault("token", Fault("hold", after=True))
+    acme.inject_fault("token", Fault("hold", after=True))
     async with process(owner, ahead=A_LIFE) as here:
         asked = asyncio.create_task(here.fresh(server))
         await until_held(acme)
         owner.disconnect(server)
-        acme.release()
+        acme.release_held()
 
         with pytest.raises(NotConnected):
             await asked
         assert await here.grant_or_none(server) is None
         await revoked(here)
-    assert (acme.live("access"), acme.live("refresh")) == ([], [])
+    assert (acme.live_tokens("access"), acme.live_tokens("refresh")) == ([], [])
 
 
 @pytest.mark.requirement("OAU-16")
 @pytest.mark.parametrize("gone", ["the server", "the workspace"])
-async def test_tokens_received_after_a_deletion_are_revoked(owner: WorkspaceOwner, provider: Server, gone: str) -> None:
+async def test_tokens_received_after_a_deletion_are_revoked(
+    owner: WorkspaceOwner, provider: OAuthProvider, gone: str
+) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
-    acme.fault("token", Fault("hold", after=True))
+    acme.inject_fault("token", Fault("hold", after=True))
     async with process(owner, ahead=A_LIFE) as here:
         asked = asyncio.create_task(here.fresh(server))
         await until_held(acme)
@@ -297,34 +307,36 @@ async def test_tokens_received_after_a_deletion_are_revoked(owner: WorkspaceOwne
         else:
             answer = owner.workspace.plugboard.operator.delete(owner.workspace.path)
             assert answer.status_code == 204
-        acme.release()
+        acme.release_held()
 
         with pytest.raises((NotConnected, CannotOpen)):
             await asked
         await revoked(here)
-    assert (acme.live("access"), acme.live("refresh")) == ([], [])
+    assert (acme.live_tokens("access"), acme.live_tokens("refresh")) == ([], [])
 
 
-async def test_tokens_received_after_connecting_again_are_not_revoked(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_tokens_received_after_connecting_again_are_not_revoked(
+    owner: WorkspaceOwner, provider: OAuthProvider
+) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
-    acme.fault("token", Fault("hold", after=True))
+    acme.inject_fault("token", Fault("hold", after=True))
     async with process(owner, ahead=A_LIFE) as here:
         asked = asyncio.create_task(here.fresh(server))
         await until_held(acme)
         here.clock.seconds = 0.0
         owner.connected(server)
-        acme.release()
+        acme.release_held()
         got = await asked
 
     old, new = acme.families
     assert acme.grants.token(got.token).family is new
-    assert acme.asked("revoke") == []
+    assert acme.requests_to("revoke") == []
     assert old.presented == [1, 0]
-    assert owner.who(owner.agent(server))["family"] == new.id
+    assert owner.whoami(owner.agent(server))["family"] == new.id
 
 
-async def test_the_lifetime_of_tokens_starts_at_the_response(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_the_lifetime_of_tokens_starts_at_the_response(owner: WorkspaceOwner, provider: OAuthProvider) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
     clock = StillClock(time.time() + A_LIFE)

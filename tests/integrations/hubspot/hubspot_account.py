@@ -13,35 +13,35 @@ import pytest
 from demo.oauth_provider.http import Request
 from demo.oauth_provider.model import Client
 from demo.oauth_provider.tenant import Tenant
-from demo.services.hubspot.fake import World
+from demo.services.hubspot.fake import FakeHubSpot
 from integrations.hubspot.client import HubSpotApi
 from integrations.service_client import ToolFailed
 from integrations.tool import Params, Result, ServiceTool
-from tests.integrations.scripted_http import Lasting, Scripted, Written
+from tests.integrations.scripted_http import PermanentCredential, ScriptedResponse, ScriptedVendor
 
 ORIGIN = "https://api.hubapi.com"
 KINDS = ("contacts", "companies", "deals", "owners")
 
 
-class Account(Lasting):
+class HubSpotAccount(PermanentCredential):
     def __init__(self) -> None:
         self.tenant = Tenant("hubspot", ORIGIN, threading.RLock())
-        self.world = World(self.tenant)
+        self.fake = FakeHubSpot(self.tenant)
         scopes = tuple(f"crm.objects.{kind}.read" for kind in KINDS)
-        self._token = self.tenant.grants.for_client(Client("app"), scopes, None).access.text
-        self.asked: list[str] = []
+        self._token = self.tenant.grants.issue_to_client(Client("app"), scopes, None).access.text
+        self.requests: list[str] = []
 
-    async def found(self, tool: ServiceTool, **args: Any) -> Result:
+    async def run(self, tool: ServiceTool, **args: Any) -> Result:
         asked = tool.parse(args)
         assert isinstance(asked, Params), asked
-        return await tool.run(HubSpotApi(self, ORIGIN, _at_once, title="HubSpot"), asked)
+        return await tool.run(HubSpotApi(self, ORIGIN, _no_pause, title="HubSpot"), asked)
 
     async def ids(self, tool: ServiceTool, **args: Any) -> list[str]:
-        return [each["id"] for each in (await self.found(tool, **args)).structured()["records"]]
+        return [each["id"] for each in (await self.run(tool, **args)).structured()["records"]]
 
-    async def failed(self, tool: ServiceTool, **args: Any) -> ToolFailed:
+    async def failure(self, tool: ServiceTool, **args: Any) -> ToolFailed:
         with pytest.raises(ToolFailed) as raised:
-            await self.found(tool, **args)
+            await self.run(tool, **args)
         return raised.value
 
     @asynccontextmanager
@@ -53,22 +53,24 @@ class Account(Lasting):
         body: bytes = b"",
         *,
         lasting: bool = False,  # noqa: ARG002  the port is like that
-    ) -> AsyncIterator[Written]:
+    ) -> AsyncIterator[ScriptedResponse]:
         path, _, query = url.removeprefix(ORIGIN).partition("?")
-        self.asked.append(f"{method} {path}")
+        self.requests.append(f"{method} {path}")
         sent = {name.lower(): value for name, value in headers.items()} | {"authorization": f"Bearer {self._token}"}
-        answer = self.world.answer(Request(method, unquote(path), query, sent, body))
-        yield Written(answer.status, answer.body, {name.lower(): value for name, value in answer.headers.items()})
+        answer = self.fake.respond(Request(method, unquote(path), query, sent, body))
+        yield ScriptedResponse(
+            answer.status, answer.body, {name.lower(): value for name, value in answer.headers.items()}
+        )
 
 
-class Script(Scripted[HubSpotApi]):
+class ScriptedHubSpot(ScriptedVendor[HubSpotApi]):
     kind = HubSpotApi
     origin = ORIGIN
 
 
-async def called(tool: ServiceTool, script: Script, **args: Any) -> Result:
+async def call_tool(tool: ServiceTool, script: ScriptedHubSpot, **args: Any) -> Result:
     return await tool.run(script.api, tool.params.model_validate(args))
 
 
-async def _at_once(seconds: float) -> None:
+async def _no_pause(seconds: float) -> None:
     pass

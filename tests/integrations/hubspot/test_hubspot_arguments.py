@@ -10,7 +10,7 @@ from integrations.hubspot.tools_records import (
     hubspot_search_deals,
 )
 from integrations.tool import ServiceTool
-from tests.integrations.hubspot.hubspot_account import Account
+from tests.integrations.hubspot.hubspot_account import HubSpotAccount
 
 DEFINITIONS = "GET /crm/properties/2026-09/deals"
 
@@ -41,7 +41,7 @@ def one(name: str, operator: str = "EQ", value: object = "", **more: object) -> 
     ids=str,
 )
 async def test_a_day_covers_24_hours_and_a_time_is_a_moment(filters: list[dict[str, Any]], ids: list[str]) -> None:
-    assert await Account().ids(hubspot_search_deals, filters=filters) == ids
+    assert await HubSpotAccount().ids(hubspot_search_deals, filters=filters) == ids
 
 
 @pytest.mark.parametrize(
@@ -61,12 +61,12 @@ async def test_a_day_covers_24_hours_and_a_time_is_a_moment(filters: list[dict[s
     ids=str,
 )
 async def test_a_value_that_cannot_be_compared_is_refused(filters: list[dict[str, Any]], problem: str) -> None:
-    account = Account()
-    failed = await account.failed(hubspot_search_deals, filters=filters)
+    account = HubSpotAccount()
+    failed = await account.failure(hubspot_search_deals, filters=filters)
 
     assert failed.kind == "invalid_arguments"
     assert failed.text.startswith(problem)
-    assert account.asked == []
+    assert account.requests == []
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ async def test_a_value_that_cannot_be_compared_is_refused(filters: list[dict[str
     ids=str,
 )
 async def test_names_are_resolved_to_ids(tool: ServiceTool, args: dict[str, Any], ids: list[str]) -> None:
-    assert await Account().ids(tool, **args) == ids
+    assert await HubSpotAccount().ids(tool, **args) == ids
 
 
 EVERYBODY = "The owners are: Grace Hopper (7001), Alan Turing (7002), Katherine Johnson (7003)."
@@ -180,16 +180,16 @@ EVERYBODY = "The owners are: Grace Hopper (7001), Alan Turing (7002), Katherine 
 async def test_an_unknown_name_is_refused_with_the_known_ones(
     tool: ServiceTool, args: dict[str, Any], problem: str
 ) -> None:
-    failed = await Account().failed(tool, **args)
+    failed = await HubSpotAccount().failure(tool, **args)
 
     assert failed.kind == "invalid_arguments"
     assert failed.text.startswith(problem)
 
 
 async def test_an_ambiguous_owner_name_is_refused() -> None:
-    account = Account()
-    account.world.owners[1]["firstName"] = "Grace"
-    failed = await account.failed(hubspot_search_deals, owner="Grace")
+    account = HubSpotAccount()
+    account.fake.owners[1]["firstName"] = "Grace"
+    failed = await account.failure(hubspot_search_deals, owner="Grace")
 
     assert (
         failed.text
@@ -199,10 +199,10 @@ async def test_an_ambiguous_owner_name_is_refused() -> None:
 
 
 async def test_an_unknown_owner_is_reported_with_similar_ones() -> None:
-    account = Account()
-    one = account.world.owners[0]
-    account.world.owners += [one | {"id": str(n), "firstName": f"Number{n}", "lastName": "Nobody"} for n in range(40)]
-    failed = await account.failed(hubspot_search_deals, owner="Grace Hoper")
+    account = HubSpotAccount()
+    one = account.fake.owners[0]
+    account.fake.owners += [one | {"id": str(n), "firstName": f"Number{n}", "lastName": "Nobody"} for n in range(40)]
+    failed = await account.failure(hubspot_search_deals, owner="Grace Hoper")
 
     assert failed.text == (
         "There is no owner “Grace Hoper”. Similar owners: Grace Hopper (7001). "
@@ -211,21 +211,19 @@ async def test_an_unknown_owner_is_reported_with_similar_ones() -> None:
 
 
 async def test_an_owner_that_cannot_be_looked_up_is_searched_for_by_id() -> None:
-    account = Account()
-    account.world.hidden = "/crm/owners"
+    account = HubSpotAccount()
+    account.fake.hidden_path = "/crm/owners"
 
     assert await account.ids(hubspot_search_deals, owner="7001") == ["301", "302"]
 
 
 async def test_standard_properties_need_no_request() -> None:
-    account = Account()
-    await account.found(
-        hubspot_search_deals, filters=one("amount", "GT", "1"), sort="-closedate", properties=["amount"]
-    )
-    assert DEFINITIONS not in account.asked
+    account = HubSpotAccount()
+    await account.run(hubspot_search_deals, filters=one("amount", "GT", "1"), sort="-closedate", properties=["amount"])
+    assert DEFINITIONS not in account.requests
 
-    await account.found(hubspot_search_deals, filters=one("description", "HAS_PROPERTY"), sort="description")
-    assert account.asked.count(DEFINITIONS) == 1
+    await account.run(hubspot_search_deals, filters=one("description", "HAS_PROPERTY"), sort="description")
+    assert account.requests.count(DEFINITIONS) == 1
 
 
 @pytest.mark.parametrize(
@@ -252,14 +250,14 @@ async def test_standard_properties_need_no_request() -> None:
     ids=str,
 )
 async def test_a_result_begins_with_its_counts(args: dict[str, Any], first: str, notes: list[str]) -> None:
-    found = await Account().found(hubspot_search_deals, **args)
+    found = await HubSpotAccount().run(hubspot_search_deals, **args)
 
     assert found.text().splitlines()[0] == first
     assert found.structured()["notes"] == notes
 
 
 async def test_a_page_shows_its_cursor_and_creation_times() -> None:
-    text = (await Account().found(hubspot_list_contacts, limit=1, properties=["email"])).text()
+    text = (await HubSpotAccount().run(hubspot_list_contacts, limit=1, properties=["email"])).text()
 
     assert text.splitlines() == [
         "1 contact, and more follow:",
@@ -271,13 +269,13 @@ async def test_a_page_shows_its_cursor_and_creation_times() -> None:
 
 
 async def test_a_list_of_owners_is_counted_as_owners() -> None:
-    text = (await Account().found(hubspot_search_owners, query="acme", limit=2)).text()
+    text = (await HubSpotAccount().run(hubspot_search_owners, query="acme", limit=2)).text()
 
     assert text.splitlines()[0] == "2 of 3 owners:"
 
 
 async def test_the_first_of_many_misspelt_properties_are_reported_with_similar_ones() -> None:
-    found = await Account().found(hubspot_list_contacts, properties=["email", "emial", "phon", "compny"])
+    found = await HubSpotAccount().run(hubspot_list_contacts, properties=["email", "emial", "phon", "compny"])
 
     assert found.structured()["notes"] == [
         "There is no property `emial` of contacts. Did you mean `email`?",
@@ -287,19 +285,19 @@ async def test_the_first_of_many_misspelt_properties_are_reported_with_similar_o
 
 
 async def test_an_exact_name_of_a_former_owner_precedes_a_prefix_match() -> None:
-    account = Account()
-    account.world.owners.append(account.world.owners[0] | {"id": "7100", "lastName": "Babbage-Smith"})
-    account.world.owners[-1]["firstName"] = "Charles"
+    account = HubSpotAccount()
+    account.fake.owners.append(account.fake.owners[0] | {"id": "7100", "lastName": "Babbage-Smith"})
+    account.fake.owners[-1]["firstName"] = "Charles"
 
     assert await account.ids(hubspot_search_deals, owner="Charles Babbage") == ["306"]
 
 
 @pytest.mark.parametrize("name", ["!!!", "-", "@", "😀"])
 async def test_an_empty_word_matches_no_owner(name: str) -> None:
-    account = Account()
-    account.world.owners = account.world.owners[:1]
+    account = HubSpotAccount()
+    account.fake.owners = account.fake.owners[:1]
 
-    failed = await account.failed(hubspot_search_deals, owner=name)
+    failed = await account.failure(hubspot_search_deals, owner=name)
 
     assert failed.kind == "invalid_arguments"
 

@@ -5,20 +5,20 @@ import pytest
 from integrations.errors import StatusRefused, Unreachable, UnreadableResponse
 from integrations.hubspot.tools_records import hubspot_list_contacts, hubspot_search_contacts
 from integrations.service_client import ToolFailed
-from tests.integrations.hubspot.hubspot_account import Script, called
-from tests.integrations.scripted_http import Written
+from tests.integrations.hubspot.hubspot_account import ScriptedHubSpot, call_tool
+from tests.integrations.scripted_http import ScriptedResponse
 
-NOBODY = Written(200, {"results": [], "total": 0})
+NOBODY = ScriptedResponse(200, {"results": [], "total": 0})
 
 
-def limited(policy: str, **headers: str) -> Written:
+def limited(policy: str, **headers: str) -> ScriptedResponse:
     told = {"status": "error", "message": "Too many.", "errorType": "RATE_LIMIT", "policyName": policy}
-    return Written(429, told, headers)
+    return ScriptedResponse(429, told, headers)
 
 
-async def failure(script: Script) -> ToolFailed:
+async def failure(script: ScriptedHubSpot) -> ToolFailed:
     with pytest.raises(ToolFailed) as raised:
-        await called(hubspot_list_contacts, script)
+        await call_tool(hubspot_list_contacts, script)
     return raised.value
 
 
@@ -29,54 +29,56 @@ async def failure(script: Script) -> ToolFailed:
         (limited("TEN_SECONDLY_ROLLING"), 10.0),
         (limited("NEW_POLICY"), 0.5),
         (limited("SECONDLY", **{"retry-after": "3"}), 3.0),
-        (Written(429), 0.5),
-        (Written(423, {"message": "Locked."}), 2.0),
-        (Written(477, {}, {"retry-after": "4"}), 4.0),
-        (Written(502, b"<html>"), 0.5),
-        (Written(200, b"<html>"), 0.5),
-        (Written(200, []), 0.5),
+        (ScriptedResponse(429), 0.5),
+        (ScriptedResponse(423, {"message": "Locked."}), 2.0),
+        (ScriptedResponse(477, {}, {"retry-after": "4"}), 4.0),
+        (ScriptedResponse(502, b"<html>"), 0.5),
+        (ScriptedResponse(200, b"<html>"), 0.5),
+        (ScriptedResponse(200, []), 0.5),
         (Unreachable("Cut off.", sent=True), 0.5),
     ],
     ids=str,
 )
-async def test_a_temporary_failure_is_retried(answer: Written | Exception, seconds: float) -> None:
-    script = Script(answer, NOBODY)
-    await called(hubspot_search_contacts, script, query="ada")
+async def test_a_temporary_failure_is_retried(answer: ScriptedResponse | Exception, seconds: float) -> None:
+    script = ScriptedHubSpot(answer, NOBODY)
+    await call_tool(hubspot_search_contacts, script, query="ada")
 
-    assert script.waited == [seconds]
-    assert script.asked == ["POST /crm/objects/2026-09/contacts/search"] * 2
+    assert script.pauses == [seconds]
+    assert script.requests == ["POST /crm/objects/2026-09/contacts/search"] * 2
 
 
 async def test_a_rate_limit_longer_than_the_call_is_reported_with_its_seconds() -> None:
-    script = Script(limited("TEN_SECONDLY_ROLLING"), seconds_left=11.0)
+    script = ScriptedHubSpot(limited("TEN_SECONDLY_ROLLING"), seconds_left=11.0)
     failed = await failure(script)
 
-    assert (failed.kind, failed.retry_after, script.waited) == ("rate_limited", 10.0, [])
+    assert (failed.kind, failed.retry_after, script.pauses) == ("rate_limited", 10.0, [])
 
 
 async def test_a_daily_limit_is_not_waited_for() -> None:
-    failed = await failure(Script(limited("DAILY")))
+    failed = await failure(ScriptedHubSpot(limited("DAILY")))
 
     assert failed.kind == "rate_limited"
     assert "midnight" in failed.text
 
 
 async def test_a_persistent_failure_is_reported_after_three_attempts() -> None:
-    script = Script(*[Written(503, b"")] * 3)
+    script = ScriptedHubSpot(*[ScriptedResponse(503, b"")] * 3)
     failed = await failure(script)
 
-    assert (failed.kind, len(script.asked)) == ("upstream_unavailable", 3)
+    assert (failed.kind, len(script.requests)) == ("upstream_unavailable", 3)
 
 
 async def test_a_rejected_token_is_left_to_the_caller() -> None:
     with pytest.raises(StatusRefused) as raised:
-        await called(hubspot_list_contacts, Script(Written(401, {"category": "INVALID_AUTHENTICATION"})))
+        await call_tool(
+            hubspot_list_contacts, ScriptedHubSpot(ScriptedResponse(401, {"category": "INVALID_AUTHENTICATION"}))
+        )
 
     assert raised.value.status == 401
 
 
 async def test_a_response_that_is_too_large_gets_advice_on_a_smaller_one() -> None:
-    failed = await failure(Script(*[UnreadableResponse("Larger than is taken in.")] * 3))
+    failed = await failure(ScriptedHubSpot(*[UnreadableResponse("Larger than is taken in.")] * 3))
 
     assert "smaller `limit`" in failed.text
 
@@ -85,57 +87,69 @@ async def test_a_response_that_is_too_large_gets_advice_on_a_smaller_one() -> No
     ("answer", "kind", "text"),
     [
         (
-            Written(403, {"category": "MISSING_SCOPES", "message": "No."}),
+            ScriptedResponse(403, {"category": "MISSING_SCOPES", "message": "No."}),
             "upstream_refused",
             "needs another scope",
         ),
         (
-            Written(403, {"errors": [{"context": {"requiredScopes": ["contacts"]}}]}),
+            ScriptedResponse(403, {"errors": [{"context": {"requiredScopes": ["contacts"]}}]}),
             "upstream_refused",
             "needs `contacts`. An admin",
         ),
         (
-            Written(403, {"errors": [{"context": {"requiredGranularScopes": ["a.write", "b.read", "a.read"]}}]}),
+            ScriptedResponse(
+                403, {"errors": [{"context": {"requiredGranularScopes": ["a.write", "b.read", "a.read"]}}]}
+            ),
             "upstream_refused",
             "needs one of `a.read`, `b.read`. An admin",
         ),
-        (Written(403, {"message": "Not yours"}), "upstream_refused", "view that: Not yours. The user who connected"),
-        (Written(403), "upstream_refused", "view that: HubSpot gave no reason. The user"),
         (
-            Written(400, {"message": "Bad", "errors": [{"message": "Worse."}, {"message": "Bad"}, "odd"]}),
+            ScriptedResponse(403, {"message": "Not yours"}),
+            "upstream_refused",
+            "view that: Not yours. The user who connected",
+        ),
+        (ScriptedResponse(403), "upstream_refused", "view that: HubSpot gave no reason. The user"),
+        (
+            ScriptedResponse(400, {"message": "Bad", "errors": [{"message": "Worse."}, {"message": "Bad"}, "odd"]}),
             "invalid_arguments",
             "HubSpot does not accept these arguments: Bad. Worse.",
         ),
-        (Written(409, {"message": "Not now"}), "upstream_refused", "HubSpot refused the request (409): Not now."),
-        (Written(414, b"<html>"), "upstream_refused", "The service did not answer as its API does (414)."),
-        (Written(302, b""), "upstream_refused", "The service did not answer as its API does (302)."),
+        (
+            ScriptedResponse(409, {"message": "Not now"}),
+            "upstream_refused",
+            "HubSpot refused the request (409): Not now.",
+        ),
+        (ScriptedResponse(414, b"<html>"), "upstream_refused", "The service did not answer as its API does (414)."),
+        (ScriptedResponse(302, b""), "upstream_refused", "The service did not answer as its API does (302)."),
     ],
     ids=str,
 )
-async def test_a_refusal_of_hubspot_is_reported_with_its_message(answer: Written, kind: str, text: str) -> None:
-    script = Script(answer)
+async def test_a_refusal_of_hubspot_is_reported_with_its_message(
+    answer: ScriptedResponse, kind: str, text: str
+) -> None:
+    script = ScriptedHubSpot(answer)
     failed = await failure(script)
 
     assert failed.kind == kind
     assert text in failed.text
-    assert (len(script.asked), script.waited) == (1, [])
+    assert (len(script.requests), script.pauses) == (1, [])
 
 
 @pytest.mark.parametrize(
     ("details", "notes"),
     [
-        (Written(200, {"portalId": "576"}), []),
-        (Written(404), []),
+        (ScriptedResponse(200, {"portalId": "576"}), []),
+        (ScriptedResponse(404), []),
         (
-            Written(403, {"message": "No."}),
+            ScriptedResponse(403, {"message": "No."}),
             ["Links could not be read: HubSpot does not allow this connection to view that"],
         ),
     ],
     ids=str,
 )
-async def test_a_record_without_a_link_is_returned(details: Written, notes: list[str]) -> None:
+async def test_a_record_without_a_link_is_returned(details: ScriptedResponse, notes: list[str]) -> None:
     ada = {"id": "101", "properties": {"email": "ada@globex.example"}}
-    found = await called(hubspot_list_contacts, Script(Written(200, {"results": [ada]}), details))
+    found = await call_tool(hubspot_list_contacts, ScriptedHubSpot(ScriptedResponse(200, {"results": [ada]}), details))
     told = found.structured()
 
     assert told["records"][0]["name"] == "ada@globex.example"
@@ -161,6 +175,6 @@ def test_slightly_wrong_arguments_are_corrected(args: dict[str, Any]) -> None:
     ids=str,
 )
 async def test_a_response_without_its_promised_fields_is_empty(strange: dict[str, Any]) -> None:
-    found = await called(hubspot_list_contacts, Script(Written(200, strange)))
+    found = await call_tool(hubspot_list_contacts, ScriptedHubSpot(ScriptedResponse(200, strange)))
 
     assert found.text() == "Nothing found."

@@ -73,7 +73,7 @@ async def test_an_unknown_state_is_named_although_others_match(
 
 
 async def test_a_failed_name_lookup_does_not_lose_the_list(linear: Linear) -> None:
-    linear.world.afterwards(lambda: linear.world.limit(seconds=1200))
+    linear.fake.after_next(lambda: linear.fake.rate_limit(seconds=1200))
     found = await linear.call("list_issues", teamId="DES", state=["Backlog", "Doing"])
     assert ([each.identifier for each in found.issues], found.notes) == (["DES-23"], [])
 

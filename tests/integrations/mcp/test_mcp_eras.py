@@ -2,12 +2,12 @@ import pytest
 
 from demo.mcp_servers import (
     MODERN,
-    Fake,
+    FakeMcpServer,
     LegacyServer,
+    McpRequest,
+    McpResponse,
     ModernServer,
     PlainServer,
-    Reply,
-    Seen,
     SessionServer,
     error,
     result,
@@ -22,7 +22,7 @@ SEEN_AS = {"modern": MODERN, "streamable": "2025-11-25", "sse": "2024-11-05", "p
 
 
 @pytest.mark.parametrize(("server", "kind"), SERVERS)
-async def test_the_tools_of_a_server_of_any_era_are_listed_and_called(server: type[Fake], kind: str) -> None:
+async def test_the_tools_of_a_server_of_any_era_are_listed_and_called(server: type[FakeMcpServer], kind: str) -> None:
     async with client_of(server()) as client:
         assert [tool["name"] for tool in (await client.list_tools()).tools] == ["echo"]
         assert (await client.call_tool("echo", {"text": "hi"}))["content"][0]["text"] == '{"text": "hi"}'
@@ -31,20 +31,20 @@ async def test_the_tools_of_a_server_of_any_era_are_listed_and_called(server: ty
 
 
 @pytest.mark.parametrize(("server", "kind"), SERVERS)
-async def test_a_remembered_era_needs_no_probing(server: type[Fake], kind: str) -> None:
+async def test_a_remembered_era_needs_no_probing(server: type[FakeMcpServer], kind: str) -> None:
     era = Era.from_dict({"kind": kind, "version": None, "server": {}})
     fake = server()
 
     async with client_of(fake, era) as client:
         await client.call_tool("echo", {})
 
-    assert fake.asked("server/discover") == []
-    assert len(fake.asked("tools/call")) == 1
+    assert fake.requests_for("server/discover") == []
+    assert len(fake.requests_for("tools/call")) == 1
 
 
 @pytest.mark.parametrize("kind", [kind for _, kind in SERVERS])
 @pytest.mark.parametrize(("server", "now"), SERVERS)
-async def test_an_outdated_era_is_detected_again(server: type[Fake], now: str, kind: str) -> None:
+async def test_an_outdated_era_is_detected_again(server: type[FakeMcpServer], now: str, kind: str) -> None:
     if (kind, now) in {("plain", "modern"), ("modern", "plain")}:
         pytest.skip("they understand each other, or say so for each request")
     fake = server()
@@ -55,7 +55,7 @@ async def test_an_outdated_era_is_detected_again(server: type[Fake], now: str, k
 
         assert client.era
         assert client.era.kind == now
-    assert len(fake.asked("tools/call")) == 1
+    assert len(fake.requests_for("tools/call")) == 1
 
 
 async def test_an_era_is_stored_with_the_servers_description() -> None:
@@ -80,17 +80,17 @@ async def test_a_modern_error_identifies_a_modern_server(code: int, status: int)
     async with client_of(server) as client:
         await client.call("tools/list")
         assert client.era == Era("modern", MODERN)
-    assert server.asked("initialize") == []
+    assert server.requests_for("initialize") == []
 
 
 async def test_a_server_that_names_only_older_versions_gets_a_handshake() -> None:
     data = {"supported": ["2025-06-18"], "requested": MODERN}
 
     class Older(SessionServer):
-        def reply(self, seen: Seen) -> Reply:
+        def respond(self, seen: McpRequest) -> McpResponse:
             if seen.method == "server/discover":
                 return error(seen, -32022, "Unsupported protocol version", 400, data)
-            return super().reply(seen)
+            return super().respond(seen)
 
     async with client_of(Older(version="2025-06-18")) as client:
         await client.call("tools/list")
@@ -99,7 +99,7 @@ async def test_a_server_that_names_only_older_versions_gets_a_handshake() -> Non
 
 
 async def test_a_server_without_a_common_version_is_reported() -> None:
-    def refuse(seen: Seen) -> Reply:
+    def refuse(seen: McpRequest) -> McpResponse:
         return error(seen, -32022, "Unsupported protocol version", 400, {"supported": ["2031-01-01"]})
 
     async with client_of(ModernServer(server_discover=refuse, tools_list=refuse)) as client:
@@ -116,7 +116,7 @@ async def test_an_error_that_is_not_modern_leads_to_the_handshake() -> None:
 
 @pytest.mark.parametrize("status", [302, 401, 403, 429, 503])
 async def test_an_unauthorized_client_tries_no_other_protocol(status: int) -> None:
-    server = PlainServer(server_discover=lambda _: Reply(status, b"{}", headers={"WWW-Authenticate": "Bearer"}))
+    server = PlainServer(server_discover=lambda _: McpResponse(status, b"{}", headers={"WWW-Authenticate": "Bearer"}))
 
     async with client_of(server) as client:
         with pytest.raises(StatusRefused) as refused:
@@ -127,7 +127,7 @@ async def test_an_unauthorized_client_tries_no_other_protocol(status: int) -> No
 
 
 async def test_an_unauthorized_handshake_tries_no_other_protocol() -> None:
-    server = SessionServer(initialize=lambda _: Reply(401))
+    server = SessionServer(initialize=lambda _: McpResponse(401))
 
     async with client_of(server, Era("streamable")) as client:
         with pytest.raises(StatusRefused, match="401"):
@@ -137,9 +137,10 @@ async def test_an_unauthorized_handshake_tries_no_other_protocol() -> None:
 
 
 async def test_a_server_without_mcp_is_refused_with_its_response_to_the_handshake() -> None:
-    server = Fake()
-    server.say = {
-        name: lambda _: Reply(404, b"<h1>no</h1>", "text/html") for name in ("server/discover", "initialize", "GET")
+    server = FakeMcpServer()
+    server.handlers = {
+        name: lambda _: McpResponse(404, b"<h1>no</h1>", "text/html")
+        for name in ("server/discover", "initialize", "GET")
     }
 
     async with client_of(server) as client:
@@ -180,30 +181,32 @@ async def test_a_closed_port_is_unreachable() -> None:
 
 
 async def test_a_call_refused_by_the_same_era_is_not_sent_again() -> None:
-    server = SessionServer(tools_call=lambda _: Reply(400, b"bad", "text/plain"))
+    server = SessionServer(tools_call=lambda _: McpResponse(400, b"bad", "text/plain"))
 
     async with client_of(server, Era("streamable")) as client:
         for _ in range(2):
             with pytest.raises(StatusRefused, match="400 Bad Request"):
                 await client.call_tool("echo", {})
 
-    assert len(server.asked("tools/call")) == 2
-    assert len(server.asked("server/discover")) == 1
+    assert len(server.requests_for("tools/call")) == 2
+    assert len(server.requests_for("server/discover")) == 1
 
 
 @pytest.mark.parametrize(
     "broken",
     [
-        lambda _: Reply(500, b"oops"),
-        lambda _: Reply(body=b"{"),
-        lambda _: Reply(body=b""),
+        lambda _: McpResponse(500, b"oops"),
+        lambda _: McpResponse(body=b"{"),
+        lambda _: McpResponse(body=b""),
         lambda _: stream(b"data: {\n\n"),
         lambda _: stream(b": nothing\n\n"),
         lambda seen: error(seen, -32000, "busy"),
     ],
 )
 @pytest.mark.parametrize(("server", "kind"), SERVERS)
-async def test_a_call_with_a_malformed_response_is_sent_once(server: type[Fake], kind: str, broken: object) -> None:
+async def test_a_call_with_a_malformed_response_is_sent_once(
+    server: type[FakeMcpServer], kind: str, broken: object
+) -> None:
     if kind == "sse":
         pytest.skip("its answers come another way")
     fake = server(tools_call=broken)
@@ -213,7 +216,7 @@ async def test_a_call_with_a_malformed_response_is_sent_once(server: type[Fake],
             await client.call_tool("echo", {})
         await client.list_tools()
 
-    assert len(fake.asked("tools/call")) == 1
+    assert len(fake.requests_for("tools/call")) == 1
 
 
 async def test_a_plain_server_may_return_any_value() -> None:

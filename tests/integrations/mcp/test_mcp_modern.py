@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from demo.mcp_servers import META, MODERN, ModernServer, Seen, event, result, streamed
+from demo.mcp_servers import META, MODERN, McpRequest, ModernServer, as_stream, event, result
 from integrations.errors import RpcErrorResponse, UnreadableResponse
 from integrations.mcp import Era
 from tests.fakes.plain_http import client_of
@@ -25,7 +25,7 @@ async def test_every_request_has_complete_headers_and_metadata() -> None:
     async with client_of(server) as client:
         await client.call_tool("écho", {"a": 1})
 
-    sent = server.seen[-1]
+    sent = server.requests[-1]
     version = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]["version"]
     assert sent.message["params"]["_meta"] == {
         f"{META}protocolVersion": MODERN,
@@ -36,7 +36,7 @@ async def test_every_request_has_complete_headers_and_metadata() -> None:
     assert sent.headers["mcp-method"] == "tools/call"
     assert sent.headers["mcp-name"] == "=?base64?w6ljaG8=?="
     assert sent.headers["accept"] == "application/json, text/event-stream"
-    assert len({each.message["id"] for each in server.seen}) == len(server.seen)
+    assert len({each.message["id"] for each in server.requests}) == len(server.requests)
 
 
 async def test_the_callers_meta_is_kept_without_our_reserved_fields() -> None:
@@ -46,7 +46,7 @@ async def test_the_callers_meta_is_kept_without_our_reserved_fields() -> None:
     async with client_of(server, ERA) as client:
         await client.call("tools/list", {"_meta": meta})
 
-    sent = server.seen[-1].message["params"]["_meta"]
+    sent = server.requests[-1].message["params"]["_meta"]
     assert (sent["progressToken"], sent[f"{META}protocolVersion"]) == (7, MODERN)
 
 
@@ -56,13 +56,13 @@ async def test_the_uri_of_a_resource_is_named_in_the_headers() -> None:
     async with client_of(server, ERA) as client:
         await client.call("resources/read", {"uri": "file:///a"})
 
-    assert server.seen[-1].headers["mcp-name"] == "file:///a"
+    assert server.requests[-1].headers["mcp-name"] == "file:///a"
 
 
 async def test_a_stream_is_read_to_the_response_and_its_requests_are_ignored() -> None:
     asked = event({"jsonrpc": "2.0", "id": 1, "method": "sampling/createMessage"})
     told = event({"jsonrpc": "2.0", "method": "notifications/progress"})
-    server = ModernServer(tools_call=lambda seen: streamed(result(seen, {"content": []}), told, asked, b": ping\n\n"))
+    server = ModernServer(tools_call=lambda seen: as_stream(result(seen, {"content": []}), told, asked, b": ping\n\n"))
 
     async with client_of(server, ERA) as client:
         assert await client.call_tool("echo", {}) == {"content": []}
@@ -98,7 +98,7 @@ async def test_annotated_arguments_are_repeated_in_headers() -> None:
     async with client_of(server, ERA) as client:
         await client.call_tool("sql", {"region": "Zürich", "query": "q"}, SQL)
 
-    assert server.seen[-1].headers["mcp-param-region"] == "=?base64?WsO8cmljaA==?="
+    assert server.requests[-1].headers["mcp-param-region"] == "=?base64?WsO8cmljaA==?="
 
 
 async def test_a_listed_tool_is_remembered_for_its_call() -> None:
@@ -150,7 +150,7 @@ async def test_invalid_tools_are_left_out_and_unknown_fields_are_kept() -> None:
 
 
 async def test_all_pages_are_read_and_the_shortest_hint_counts() -> None:
-    def page(seen: Seen) -> Any:
+    def page(seen: McpRequest) -> Any:
         if seen.message["params"].get("cursor") == "2":
             return result(seen, {"tools": [{"name": "b"}], "ttlMs": 10, "cacheScope": "private"})
         return result(seen, {"tools": [{"name": "a"}], "ttlMs": 99, "cacheScope": "public", "nextCursor": "2"})
@@ -185,15 +185,15 @@ async def test_caching_hints_are_returned_with_the_list(
 @pytest.mark.parametrize("always_new", [True, False])
 async def test_an_endless_list_is_unreadable(always_new: bool) -> None:
     server = ModernServer()
-    server.say["tools/list"] = lambda seen: result(
-        seen, {"tools": [], "nextCursor": str(len(server.seen)) if always_new else "x"}
+    server.handlers["tools/list"] = lambda seen: result(
+        seen, {"tools": [], "nextCursor": str(len(server.requests)) if always_new else "x"}
     )
 
     async with client_of(server, ERA) as client:
         with pytest.raises(UnreadableResponse, match="does not end"):
             await client.list_tools()
 
-    assert len(server.seen) == (100 if always_new else 2)
+    assert len(server.requests) == (100 if always_new else 2)
 
 
 async def test_a_result_without_a_list_is_unreadable() -> None:

@@ -10,14 +10,14 @@ from demo.mcp_servers import (
     MODERN,
     STREAM,
     Json,
+    McpRequest,
+    McpResponse,
     ModernServer,
-    Reply,
-    Seen,
     SessionServer,
+    as_stream,
     event,
     result,
     stream,
-    streamed,
 )
 from integrations.errors import UnreadableResponse
 from integrations.mcp import Era
@@ -38,47 +38,50 @@ class Person:
     capabilities: Mapping[str, Any] = {"elicitation": {"form": {}}}
 
     def __init__(self) -> None:
-        self.asked: list[tuple[str, Mapping[str, Any]]] = []
+        self.requests: list[tuple[str, Mapping[str, Any]]] = []
 
     async def answer(self, method: str, params: Mapping[str, Any]) -> Json | None:
-        self.asked.append((method, params))
+        self.requests.append((method, params))
         return YES if method == "elicitation/create" else None
 
 
-def asking(*rounds: Json) -> Callable[[Seen], Reply]:
+def requiring_input(*rounds: Json) -> Callable[[McpRequest], McpResponse]:
     """Asks back so often, then answers."""
     left = [{"resultType": "input_required", **each} for each in rounds]
     return lambda seen: result(seen, left.pop(0) if left else {"content": []})
 
 
-def said(server: ModernServer, method: str = "tools/call") -> list[Json]:
+def params_of(server: ModernServer, method: str = "tools/call") -> list[Json]:
     """The parameters of each request, without what every one has."""
-    params = [each.message["params"] for each in server.asked(method)]
+    params = [each.message["params"] for each in server.requests_for(method)]
     return [{name: value for name, value in each.items() if name != "_meta"} for each in params]
 
 
 async def test_a_server_gets_the_requested_inputs_and_its_state_unchanged() -> None:
-    server, person = ModernServer(tools_call=asking({"inputRequests": {"c": CONFIRM}, "requestState": STATE})), Person()
+    server, person = (
+        ModernServer(tools_call=requiring_input({"inputRequests": {"c": CONFIRM}, "requestState": STATE})),
+        Person(),
+    )
 
     async with client_of(server, ERA, respondent=person) as client:
         assert await client.call_tool("echo", {"a": 1}) == {"content": []}
 
     asked = {"name": "echo", "arguments": {"a": 1}}
-    assert said(server) == [asked, {**asked, "inputResponses": {"c": YES}, "requestState": STATE}]
-    assert person.asked == [("elicitation/create", {"message": "Sure?"})]
-    first, second = (each.message["id"] for each in server.seen)
+    assert params_of(server) == [asked, {**asked, "inputResponses": {"c": YES}, "requestState": STATE}]
+    assert person.requests == [("elicitation/create", {"message": "Sure?"})]
+    first, second = (each.message["id"] for each in server.requests)
     assert first != second
 
 
 async def test_a_state_belongs_to_one_round() -> None:
     server = ModernServer(
-        tools_call=asking({"requestState": "s"}, {"inputRequests": {"c": CONFIRM}}, {"requestState": "t"})
+        tools_call=requiring_input({"requestState": "s"}, {"inputRequests": {"c": CONFIRM}}, {"requestState": "t"})
     )
 
     async with client_of(server, ERA, respondent=Person()) as client:
         await client.call("tools/call", {"name": "echo", "requestState": "mine", "inputResponses": {"z": YES}})
 
-    assert said(server) == [
+    assert params_of(server) == [
         {"name": "echo", "requestState": "mine", "inputResponses": {"z": YES}},
         {"name": "echo", "requestState": "s"},
         {"name": "echo", "inputResponses": {"c": YES}},
@@ -92,44 +95,44 @@ async def test_concurrent_calls_do_not_share_their_state() -> None:
     async with client_of(server, ERA) as client:
         await asyncio.gather(*(client.call_tool(name, {}) for name in ("one", "two", "plain")))
 
-    states = {(each["name"], each.get("requestState")) for each in said(server)}
+    states = {(each["name"], each.get("requestState")) for each in params_of(server)}
     assert states == {("one", None), ("one", "of one"), ("two", None), ("two", "of two"), ("plain", None)}
 
 
-def _by_tool(seen: Seen) -> Reply:
+def _by_tool(seen: McpRequest) -> McpResponse:
     params = seen.message["params"]
     is_done = params["name"] == "plain" or "requestState" in params
-    return result(seen, {"content": []}) if is_done else asking({"requestState": f"of {params['name']}"})(seen)
+    return result(seen, {"content": []}) if is_done else requiring_input({"requestState": f"of {params['name']}"})(seen)
 
 
 async def test_a_server_that_requests_only_its_state_needs_no_respondent() -> None:
-    server = ModernServer(resources_read=asking({"requestState": STATE}))
+    server = ModernServer(resources_read=requiring_input({"requestState": STATE}))
 
     async with client_of(server, ERA) as client:
         assert await client.call("resources/read", {"uri": "a:b"}) == {"content": []}
 
-    assert said(server, "resources/read") == [{"uri": "a:b"}, {"uri": "a:b", "requestState": STATE}]
+    assert params_of(server, "resources/read") == [{"uri": "a:b"}, {"uri": "a:b", "requestState": STATE}]
 
 
 async def test_a_repeated_request_has_the_same_headers() -> None:
     tool = {"name": "sql", "inputSchema": {"properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}}
-    server = ModernServer([tool], tools_call=asking({"requestState": "s"}))
+    server = ModernServer([tool], tools_call=requiring_input({"requestState": "s"}))
 
     async with client_of(server, ERA) as client:
         await client.call_tool("sql", {"region": "eu"}, tool)
 
-    assert [each.headers["mcp-param-region"] for each in server.seen] == ["eu", "eu"]
+    assert [each.headers["mcp-param-region"] for each in server.requests] == ["eu", "eu"]
 
 
 @pytest.mark.parametrize("method", ["elicitation/create", "roots/list"])
 async def test_without_a_respondent_the_call_fails_with_the_reason(method: str) -> None:
-    server = ModernServer(tools_call=asking({"inputRequests": {"c": {"method": method}}}))
+    server = ModernServer(tools_call=requiring_input({"inputRequests": {"c": {"method": method}}}))
 
     async with client_of(server, ERA) as client:
         with pytest.raises(UnreadableResponse, match="requested input from a person"):
             await client.call_tool("echo", {})
 
-    assert len(server.seen) == 1
+    assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -137,27 +140,27 @@ async def test_without_a_respondent_the_call_fails_with_the_reason(method: str) 
     [{}, {"requestState": 3}, {"inputRequests": [], "requestState": "s"}, {"inputRequests": {"c": "elicitation"}}],
 )
 async def test_a_malformed_input_request_gets_no_response(wrong: Json) -> None:
-    server = ModernServer(tools_call=asking(wrong))
+    server = ModernServer(tools_call=requiring_input(wrong))
 
     async with client_of(server, ERA, respondent=Person()) as client:
         with pytest.raises(UnreadableResponse, match="requested input in an invalid way"):
             await client.call_tool("echo", {})
 
-    assert len(server.seen) == 1
+    assert len(server.requests) == 1
 
 
 async def test_the_number_of_input_rounds_is_limited() -> None:
-    server = ModernServer(tools_call=asking(*[{"requestState": "again"}] * 100))
+    server = ModernServer(tools_call=requiring_input(*[{"requestState": "again"}] * 100))
 
     async with client_of(server, ERA) as client:
         with pytest.raises(UnreadableResponse, match="too many times"):
             await client.call_tool("echo", {})
 
-    assert len(server.seen) == MAX_ROUNDS + 1
+    assert len(server.requests) == MAX_ROUNDS + 1
 
 
 async def test_a_tool_list_cannot_request_input() -> None:
-    server = ModernServer(tools_list=asking({"inputRequests": {"c": CONFIRM}}))
+    server = ModernServer(tools_list=requiring_input({"inputRequests": {"c": CONFIRM}}))
 
     async with client_of(server, ERA, respondent=Person()) as client:
         with pytest.raises(UnreadableResponse, match="where it may not"):
@@ -170,29 +173,29 @@ async def test_every_request_names_the_supported_input_requests() -> None:
     async with client_of(server, respondent=Person()) as client:
         await client.list_tools()
 
-    told = [each.message["params"]["_meta"][f"{META}clientCapabilities"] for each in server.seen]
+    told = [each.message["params"]["_meta"][f"{META}clientCapabilities"] for each in server.requests]
     assert told == [Person.capabilities, Person.capabilities]
 
 
-class Asking(SessionServer):
+class InputRequiringServer(SessionServer):
     """Answers a call when its question is answered, which it asks on a stream that the client has to open."""
 
-    def __init__(self, question: bytes = QUESTION, **say: Callable[[Seen], Reply]) -> None:
+    def __init__(self, question: bytes = QUESTION, **say: Callable[[McpRequest], McpResponse]) -> None:
         super().__init__(**say)
         self.question = question
         self.calls: asyncio.Queue[None] = asyncio.Queue()
         self.answers: asyncio.Queue[Json] = asyncio.Queue()
 
-    def usual(self, seen: Seen) -> Reply:
+    def default_response(self, seen: McpRequest) -> McpResponse:
         match seen.method:
             case "GET":
-                return Reply(body=self._questions(), kind=STREAM)
+                return McpResponse(body=self._questions(), media_type=STREAM)
             case "tools/call":
                 self.calls.put_nowait(None)
-                return Reply(body=self._answered(seen), kind=STREAM)
-            case _ if seen.verb == "POST" and "method" not in seen.message:
+                return McpResponse(body=self._answered(seen), media_type=STREAM)
+            case _ if seen.http_method == "POST" and "method" not in seen.message:
                 self.answers.put_nowait(seen.message)
-        return super().usual(seen)
+        return super().default_response(seen)
 
     async def _questions(self) -> AsyncIterator[bytes]:
         yield b": here\n\n"
@@ -200,7 +203,7 @@ class Asking(SessionServer):
             await self.calls.get()
             yield self.question
 
-    async def _answered(self, seen: Seen) -> AsyncIterator[bytes]:
+    async def _answered(self, seen: McpRequest) -> AsyncIterator[bytes]:
         answer = await self.answers.get()
         reply = result(seen, {"content": [], "structuredContent": answer})
         assert isinstance(reply.body, bytes)
@@ -208,20 +211,23 @@ class Asking(SessionServer):
 
 
 async def test_requests_on_the_listening_stream_get_responses() -> None:
-    server, person = Asking(event({"jsonrpc": "2.0", "method": "notifications/message"}) + QUESTION), Person()
+    server, person = (
+        InputRequiringServer(event({"jsonrpc": "2.0", "method": "notifications/message"}) + QUESTION),
+        Person(),
+    )
 
     async with client_of(server, SESSION, respondent=person) as client:
         called = await client.call_tool("echo", {})
 
     assert called["structuredContent"] == {"jsonrpc": "2.0", "id": 7, "result": YES}
-    assert person.asked == [("elicitation/create", {"message": "Sure?"})]
-    assert server.seen[0].message["params"]["capabilities"] == Person.capabilities
-    assert {each.headers["mcp-session-id"] for each in server.seen[1:]} == {"session-1"}
-    assert server.asked("GET")[0].headers["accept"] == STREAM
+    assert person.requests == [("elicitation/create", {"message": "Sure?"})]
+    assert server.requests[0].message["params"]["capabilities"] == Person.capabilities
+    assert {each.headers["mcp-session-id"] for each in server.requests[1:]} == {"session-1"}
+    assert server.requests_for("GET")[0].headers["accept"] == STREAM
 
 
 async def test_an_unsupported_request_gets_method_not_found() -> None:
-    server = Asking(event({"jsonrpc": "2.0", "id": 7, "method": "roots/list"}))
+    server = InputRequiringServer(event({"jsonrpc": "2.0", "id": 7, "method": "roots/list"}))
 
     async with client_of(server, SESSION, respondent=Person()) as client:
         called = await client.call_tool("echo", {})
@@ -230,28 +236,28 @@ async def test_an_unsupported_request_gets_method_not_found() -> None:
 
 
 async def test_requests_within_a_response_stream_get_responses() -> None:
-    server, person = SessionServer(tools_call=lambda seen: streamed(result(seen, {"content": []}), QUESTION)), Person()
+    server, person = SessionServer(tools_call=lambda seen: as_stream(result(seen, {"content": []}), QUESTION)), Person()
 
     async with client_of(server, SESSION, respondent=person) as client:
         await client.call_tool("echo", {})
 
-    replies = [each.message for each in server.seen if "method" not in each.message and each.verb == "POST"]
+    replies = [each.message for each in server.requests if "method" not in each.message and each.http_method == "POST"]
     assert replies == [{"jsonrpc": "2.0", "id": 7, "result": YES}]
 
 
 async def test_a_new_session_opens_a_listening_stream() -> None:
-    server = Asking()
+    server = InputRequiringServer()
 
     async with client_of(server, SESSION, respondent=Person()) as client:
         await client.call_tool("echo", {})
         server.expire()
         await client.call_tool("echo", {})
 
-    assert [each.headers["mcp-session-id"] for each in server.asked("GET")] == ["session-1", "session-2"]
+    assert [each.headers["mcp-session-id"] for each in server.requests_for("GET")] == ["session-1", "session-2"]
 
 
 async def test_a_server_without_a_listening_stream_works() -> None:
-    server = SessionServer(GET=lambda _: Reply(405))
+    server = SessionServer(GET=lambda _: McpResponse(405))
 
     async with client_of(server, SESSION, respondent=Person()) as client:
         assert (await client.call_tool("echo", {}))["content"]
@@ -261,19 +267,19 @@ async def test_a_server_without_a_listening_stream_works() -> None:
 
 async def test_a_listening_stream_that_ends_is_resumed() -> None:
     waits: list[float] = []
-    server = Asking()
+    server = InputRequiringServer()
     parts = [stream(event("", id="e1", retry=5)), stream(event("", id="", retry=10**9)), stream(b": nothing\n\n")]
-    server.say["GET"] = lambda seen: parts.pop(0) if parts else Asking.usual(server, seen)
+    server.handlers["GET"] = lambda seen: parts.pop(0) if parts else InputRequiringServer.default_response(server, seen)
 
     async with client_of(server, SESSION, waits, Person()) as client:
         called = await client.call_tool("echo", {})
 
     assert called["structuredContent"]["result"] == YES
-    assert [each.headers.get("last-event-id") for each in server.asked("GET")] == [None, "e1", "e1", "e1"]
+    assert [each.headers.get("last-event-id") for each in server.requests_for("GET")] == [None, "e1", "e1", "e1"]
     assert waits == [1.0, 60.0, 1.0]
 
 
-class Mute(SessionServer):
+class SilentRespondent(SessionServer):
     """Does not even begin to answer whoever wants to listen."""
 
     def __init__(self) -> None:
@@ -290,7 +296,7 @@ class Mute(SessionServer):
 
 
 async def test_a_cancelled_listening_stream_leaves_no_state() -> None:
-    server = Mute()
+    server = SilentRespondent()
 
     async with client_of(server, SESSION, respondent=Person()) as client:
         listing = asyncio.create_task(client.list_tools())
@@ -302,7 +308,7 @@ async def test_a_cancelled_listening_stream_leaves_no_state() -> None:
 
 
 async def test_a_silent_listening_stream_delays_no_call() -> None:
-    server, asked = Mute(), list[ServerRequest]()
+    server, asked = SilentRespondent(), list[ServerRequest]()
 
     async def on_asked(question: ServerRequest) -> None:
         asked.append(question)

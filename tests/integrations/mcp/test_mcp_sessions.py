@@ -2,7 +2,17 @@ import asyncio
 
 import pytest
 
-from demo.mcp_servers import LegacyServer, Reply, Seen, SessionServer, error, event, result, stream, streamed
+from demo.mcp_servers import (
+    LegacyServer,
+    McpRequest,
+    McpResponse,
+    SessionServer,
+    as_stream,
+    error,
+    event,
+    result,
+    stream,
+)
 from integrations.errors import StatusRefused, Unreachable, UnreadableResponse, UpstreamTimeout
 from integrations.mcp import Era
 from tests.fakes.plain_http import client_of
@@ -19,8 +29,8 @@ async def test_a_session_is_started_used_and_deleted(streams: bool) -> None:
         await client.call_tool("echo", {})
 
     assert server.methods == ["initialize", "notifications/initialized", "tools/call", "DELETE"]
-    assert "mcp-session-id" not in server.seen[0].headers
-    for each in server.seen[1:]:
+    assert "mcp-session-id" not in server.requests[0].headers
+    for each in server.requests[1:]:
         assert (each.headers["mcp-session-id"], each.headers["mcp-protocol-version"]) == ("session-1", "2025-06-18")
     assert server.sessions == set()
 
@@ -33,7 +43,7 @@ async def test_concurrent_calls_restart_an_expired_session_once() -> None:
         server.expire()
         await asyncio.gather(*(client.call_tool("echo", {}) for _ in range(5)))
 
-    assert server.made == 2
+    assert server.sessions_created == 2
 
 
 async def test_a_session_that_always_expires_is_restarted_once_per_call() -> None:
@@ -43,7 +53,7 @@ async def test_a_session_that_always_expires_is_restarted_once_per_call() -> Non
         with pytest.raises(Exception, match="Session not found"):
             await client.call_tool("echo", {})
 
-    assert len(server.asked("tools/call")) == 2
+    assert len(server.requests_for("tools/call")) == 2
 
 
 async def test_a_session_whose_id_cannot_be_sent_back_is_unreadable() -> None:
@@ -58,8 +68,8 @@ async def test_a_session_whose_id_cannot_be_sent_back_is_unreadable() -> None:
 async def test_a_server_without_sessions_gets_no_delete() -> None:
     hello = {"protocolVersion": "2025-03-26"}
     server = SessionServer(initialize=lambda seen: result(seen, hello))
-    server.say["tools/list"] = lambda seen: result(seen, {"tools": []})
-    server.usual = lambda _: Reply(202)  # type: ignore[method-assign]
+    server.handlers["tools/list"] = lambda seen: result(seen, {"tools": []})
+    server.default_response = lambda _: McpResponse(202)  # type: ignore[method-assign]
 
     async with client_of(server, ERA) as client:
         with pytest.raises(Exception, match="No valid session"):
@@ -71,12 +81,12 @@ async def test_a_server_without_sessions_gets_no_delete() -> None:
 async def test_a_servers_request_gets_an_error_and_a_ping_an_empty_result() -> None:
     ping = event({"jsonrpc": "2.0", "id": "p", "method": "ping"})
     asks = event({"jsonrpc": "2.0", "id": 9, "method": "sampling/createMessage"})
-    server = SessionServer(tools_call=lambda seen: streamed(result(seen, {"content": []}), ping, asks))
+    server = SessionServer(tools_call=lambda seen: as_stream(result(seen, {"content": []}), ping, asks))
 
     async with client_of(server, ERA) as client:
         await client.call_tool("echo", {})
 
-    replies = [each.message for each in server.seen if "method" not in each.message and each.verb == "POST"]
+    replies = [each.message for each in server.requests if "method" not in each.message and each.http_method == "POST"]
     assert replies[0] == {"jsonrpc": "2.0", "id": "p", "result": {}}
     assert (replies[1]["id"], replies[1]["error"]["code"]) == (9, -32601)
 
@@ -89,26 +99,26 @@ async def test_a_stream_that_ends_early_is_resumed_after_its_retry_time() -> Non
     async with client_of(server, ERA, waits) as client:
         assert await client.call_tool("echo", {}) == {"content": []}
 
-    assert [each.headers["last-event-id"] for each in server.asked("GET")] == ["e1", "e2"]
+    assert [each.headers["last-event-id"] for each in server.requests_for("GET")] == ["e1", "e2"]
     assert waits == [0.25, 0.25]
-    assert len(server.asked("tools/call")) == 1
+    assert len(server.requests_for("tools/call")) == 1
 
 
 @pytest.mark.parametrize("status", [400, 404, 405])
 @pytest.mark.requirement("REL-14")
 async def test_a_refused_resumption_is_reported_and_the_call_is_not_repeated(status: int) -> None:
-    server = SessionServer(tools_call=lambda _: stream(event("", id="e1")), GET=lambda _: Reply(status))
+    server = SessionServer(tools_call=lambda _: stream(event("", id="e1")), GET=lambda _: McpResponse(status))
 
     async with client_of(server, ERA) as client:
         with pytest.raises(Unreachable, match="the rest could not be read") as told:
             await client.call_tool("echo", {})
 
     assert told.value.sent
-    assert len(server.asked("tools/call")) == 1
+    assert len(server.requests_for("tools/call")) == 1
 
 
 async def test_a_resumption_that_is_no_stream_is_an_error() -> None:
-    server = SessionServer(tools_call=lambda _: stream(event("", id="e1")), GET=lambda _: Reply(body=b"{}"))
+    server = SessionServer(tools_call=lambda _: stream(event("", id="e1")), GET=lambda _: McpResponse(body=b"{}"))
 
     async with client_of(server, ERA) as client:
         with pytest.raises(Unreachable, match="the rest could not be read"):
@@ -132,7 +142,7 @@ async def test_a_stream_without_progress_is_given_up() -> None:
         with pytest.raises(Unreachable, match="ended before the answer"):
             await client.call_tool("echo", {})
 
-    assert len(server.asked("GET")) == 50
+    assert len(server.requests_for("GET")) == 50
 
 
 async def test_many_calls_share_one_legacy_stream() -> None:
@@ -142,7 +152,7 @@ async def test_many_calls_share_one_legacy_stream() -> None:
         found = await asyncio.gather(*(client.call_tool("echo", {"n": n}) for n in range(5)))
 
     assert [each["content"][0]["text"] for each in found] == [f'{{"n": {n}}}' for n in range(5)]
-    assert len(server.asked("GET")) == 1
+    assert len(server.requests_for("GET")) == 1
 
 
 async def test_an_endpoint_of_another_origin_gets_no_request() -> None:
@@ -154,47 +164,47 @@ async def test_an_endpoint_of_another_origin_gets_no_request() -> None:
 async def test_a_legacy_stream_that_ends_is_reopened_for_the_next_call() -> None:
     server = LegacyServer()
 
-    def hang_up(_: object) -> Reply:
+    def hang_up(_: object) -> McpResponse:
         server.queue.put_nowait(b"")
-        return Reply(202)
+        return McpResponse(202)
 
-    server.say["tools/call"] = hang_up
+    server.handlers["tools/call"] = hang_up
     async with client_of(server, SSE) as client:
         with pytest.raises(Unreachable, match="ended its stream"):
             await client.call_tool("echo", {})
         assert len((await client.list_tools()).tools) == 1
 
-    assert len(server.asked("tools/call")) == 1
-    assert len(server.asked("GET")) == 2
+    assert len(server.requests_for("tools/call")) == 1
+    assert len(server.requests_for("GET")) == 2
 
 
 async def test_a_request_on_a_legacy_stream_gets_a_response() -> None:
     server = LegacyServer()
 
-    def ask_first(seen: object) -> Reply:
+    def ask_first(seen: object) -> McpResponse:
         server.queue.put_nowait(event({"jsonrpc": "2.0", "id": 5, "method": "roots/list"}))
         server.queue.put_nowait(event({"jsonrpc": "2.0", "method": "notifications/message"}))
         return result(seen, {"content": []})  # type: ignore[arg-type]
 
-    server.say["tools/call"] = ask_first
+    server.handlers["tools/call"] = ask_first
     async with client_of(server, SSE) as client:
         await client.call_tool("echo", {})
 
-    assert [each.message["error"]["code"] for each in server.seen if "error" in each.message] == [-32601]
+    assert [each.message["error"]["code"] for each in server.requests if "error" in each.message] == [-32601]
 
 
 async def test_a_refusal_of_the_legacy_endpoint_is_reported() -> None:
-    async with client_of(LegacyServer(tools_call=lambda _: Reply(500, b"")), SSE) as client:
+    async with client_of(LegacyServer(tools_call=lambda _: McpResponse(500, b"")), SSE) as client:
         with pytest.raises(StatusRefused, match="500 Internal Server Error"):
             await client.call_tool("echo", {})
 
 
 async def test_a_400_can_mean_an_expired_session() -> None:
     class Restarted(SessionServer):
-        def reply(self, seen: Seen) -> Reply:
+        def respond(self, seen: McpRequest) -> McpResponse:
             if seen.headers.get("mcp-session-id", "session-0") not in {"session-0", *self.sessions}:
                 return error(seen, -32000, "Bad Request: No valid session ID provided", 400)
-            return super().reply(seen)
+            return super().respond(seen)
 
     server = Restarted()
     async with client_of(server) as client:
@@ -203,5 +213,5 @@ async def test_a_400_can_mean_an_expired_session() -> None:
         await client.call_tool("echo", {})
         await client.call_tool("echo", {})
 
-    assert (server.made, len(server.asked("initialize"))) == (2, 2)
-    assert len(server.asked("tools/call")) == 3
+    assert (server.sessions_created, len(server.requests_for("initialize"))) == (2, 2)
+    assert len(server.requests_for("tools/call")) == 3

@@ -11,16 +11,16 @@ from pydantic import BaseModel, ValidationError
 
 from demo.mcp_servers import (
     ECHO,
-    Fake,
+    FakeMcpServer,
     Json,
     LegacyServer,
+    McpRequest,
+    McpResponse,
     ModernServer,
-    Reply,
-    Seen,
     SessionServer,
+    as_stream,
     event,
     result,
-    streamed,
 )
 from integrations.mcp import Era, McpClient
 from integrations.mcp.session import LEGACY_VERSIONS, MODERN_VERSION
@@ -36,13 +36,13 @@ class Person:
         return {"action": "accept", "content": {"age": 3}}
 
 
-def server_of(version: str) -> Fake:
+def server_of(version: str) -> FakeMcpServer:
     if version == MODERN_VERSION:
         return ModernServer()
     return LegacyServer() if version == "2024-11-05" else SessionServer(version=version, streams=True)
 
 
-def hold(seen: Seen, version: str) -> None:
+def hold(seen: McpRequest, version: str) -> None:
     """Raises where it is not of its type, or where it says anything that its type does not know."""
     message = seen.message
     match message:
@@ -73,10 +73,10 @@ async def use(client: McpClient) -> None:
     await client.call_tool("echo", {"text": "hi", "list": [1, None, {"a": 2.5}]})
 
 
-async def used(server: Fake, era: Era | None = None) -> list[Seen]:
+async def used(server: FakeMcpServer, era: Era | None = None) -> list[McpRequest]:
     async with client_of(server, era, respondent=Person()) as client:
         await use(client)
-    return [each for each in server.seen if each.verb == "POST"]
+    return [each for each in server.requests if each.http_method == "POST"]
 
 
 def test_the_client_knows_every_protocol_version() -> None:
@@ -106,7 +106,7 @@ async def test_discovery_a_list_and_a_call_match_the_protocols_types() -> None:
 async def test_the_next_page_is_requested_with_the_protocols_cursor(version: str) -> None:
     pages = [{"tools": [ECHO], "nextCursor": "2"}, {"tools": []}]
     server = server_of(version)
-    server.say["tools/list"] = lambda seen: result(seen, pages.pop(0))
+    server.handlers["tools/list"] = lambda seen: result(seen, pages.pop(0))
 
     first, second = [each for each in await used(server) if each.method == "tools/list"]
 
@@ -125,9 +125,9 @@ async def test_responses_to_input_requests_match_the_protocols_types() -> None:
 
 
 async def test_responses_to_a_servers_requests_match_the_protocols_types() -> None:
-    def asking(seen: Seen) -> Reply:
+    def asking(seen: McpRequest) -> McpResponse:
         ping = event({"jsonrpc": "2.0", "id": "p", "method": "ping"})
-        return streamed(result(seen, {"content": []}), ping, event({"jsonrpc": "2.0", "id": 1, **ELICIT}))
+        return as_stream(result(seen, {"content": []}), ping, event({"jsonrpc": "2.0", "id": 1, **ELICIT}))
 
     sent = await used(SessionServer(tools_call=asking))
 
@@ -150,4 +150,4 @@ async def test_responses_to_a_servers_requests_match_the_protocols_types() -> No
 )
 def test_a_message_of_another_type_is_detected(message: Json) -> None:
     with pytest.raises((ValidationError, AssertionError)):
-        hold(Seen("POST", "/", {}, message), "2025-11-25")
+        hold(McpRequest("POST", "/", {}, message), "2025-11-25")

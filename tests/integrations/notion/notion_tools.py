@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from demo.oauth_provider.server import Server, Tenant
-from demo.services.notion.fake import World
+from demo.oauth_provider.server import OAuthProvider, Tenant
+from demo.services.notion.fake import FakeNotion
 from integrations.notion.client import NotionClient
 from integrations.notion.tools import TOOLS
 from integrations.service_client import ToolFailed
 from integrations.tool import Result
 from tests.fakes.authorization_client import app_of
-from tests.integrations.fake_vendor_port import Wired
+from tests.integrations.fake_vendor_port import FakeVendorPort
 
 Json = dict[str, Any]
 READ, SEARCH, CREATE, UPDATE = "notion_read", "notion_search", "notion_create", "notion_update"
@@ -25,43 +25,43 @@ CREATE_ROW, UPDATE_ROW = "notion_create_database_page", "notion_update_database_
 
 
 @dataclass(frozen=True)
-class AtHand:
-    server: Server
+class NotionTools:
+    server: OAuthProvider
     token: str
 
     @classmethod
-    def of(cls, server: Server) -> AtHand:
+    def of(cls, server: OAuthProvider) -> NotionTools:
         return cls(server, app_of(server, "notion").connect()["access_token"])
 
     @property
-    def world(self) -> World:
-        world = self.server.world("notion")
-        assert isinstance(world, World)
+    def fake(self) -> FakeNotion:
+        world = self.server.fake("notion")
+        assert isinstance(world, FakeNotion)
         return world
 
     @property
     def tenant(self) -> Tenant:
         return self.server.tenant("notion")
 
-    def ask(self, tool: str, **args: Any) -> Result:
+    def call(self, tool: str, **args: Any) -> Result:
         found = next(each for each in TOOLS if each.name == tool)
-        return asyncio.run(Wired(NotionClient, self.server.url("/notion"), self.token).call(found, **args))
+        return asyncio.run(FakeVendorPort(NotionClient, self.server.url("/notion"), self.token).call(found, **args))
 
-    def found(self, tool: str, **args: Any) -> Json:
-        return self.ask(tool, **args).structured()
+    def structured(self, tool: str, **args: Any) -> Json:
+        return self.call(tool, **args).structured()
 
     def text(self, tool: str, **args: Any) -> str:
-        return self.ask(tool, **args).text()
+        return self.call(tool, **args).text()
 
-    def refused(self, tool: str, kind: str = "invalid_arguments", **args: Any) -> str:
+    def failure_text(self, tool: str, kind: str = "invalid_arguments", **args: Any) -> str:
         with pytest.raises(ToolFailed) as refused:
-            self.ask(tool, **args)
+            self.call(tool, **args)
         assert refused.value.kind == kind, refused.value.text
         return refused.value.text
 
-    def sent(self, path: str) -> list[Json]:
+    def bodies_sent(self, path: str) -> list[Json]:
         """The bodies of the requests there."""
-        there = [each for each in self.tenant.asked("api") if each.path == f"/notion/v1{path}"]
+        there = [each for each in self.tenant.requests_to("api") if each.path == f"/notion/v1{path}"]
         return [json.loads(each.body) for each in there if each.body]
 
 

@@ -16,7 +16,7 @@ from tests.integrations.notion.notion_tools import (
     SEARCH,
     UPDATE,
     UPDATE_ROW,
-    AtHand,
+    NotionTools,
 )
 
 IN_TRASH = "is in the trash and cannot be changed. Restore it first: `notion_update` with `archived` false."
@@ -31,14 +31,16 @@ IN_TRASH = "is in the trash and cannot be changed. Restore it first: `notion_upd
         (CREATE, {"name": "New", "parent": PLAN}, "Nothing was created."),
     ],
 )
-def test_a_page_in_the_trash_must_be_restored_first(notion: AtHand, tool: str, args: dict[str, Any], none: str) -> None:
-    notion.ask(UPDATE, pageId=PLAN, archived=True)
+def test_a_page_in_the_trash_must_be_restored_first(
+    notion: NotionTools, tool: str, args: dict[str, Any], none: str
+) -> None:
+    notion.call(UPDATE, pageId=PLAN, archived=True)
 
-    told = notion.refused(tool, "upstream_refused", **args)
-    notion.ask(UPDATE, pageId=PLAN, archived=False)
+    told = notion.failure_text(tool, "upstream_refused", **args)
+    notion.call(UPDATE, pageId=PLAN, archived=False)
 
     assert told == f"This page or its parent {IN_TRASH} {none}"
-    notion.ask(tool, **args)
+    notion.call(tool, **args)
 
 
 @pytest.mark.parametrize(
@@ -51,14 +53,16 @@ def test_a_page_in_the_trash_must_be_restored_first(notion: AtHand, tool: str, a
         (APPEND, {"pageId": TASKS_SOURCE, "content": "x"}, "`notion_create_database_page` adds a page."),
     ],
 )
-def test_the_id_of_another_object_is_recognised(notion: AtHand, tool: str, args: dict[str, Any], told: str) -> None:
-    assert told in notion.refused(tool, **args)
-    assert notion.world.done == []
+def test_the_id_of_another_object_is_recognised(
+    notion: NotionTools, tool: str, args: dict[str, Any], told: str
+) -> None:
+    assert told in notion.failure_text(tool, **args)
+    assert notion.fake.writes_done == []
 
 
 @pytest.mark.parametrize("after", [task_id(1), id_of("block", id_of("block", GUIDE, "5"), "0")])
-def test_a_block_to_insert_after_must_be_a_direct_child_of_the_page(notion: AtHand, after: str) -> None:
-    told = notion.refused(APPEND, pageId=GUIDE, content="x", after=after)
+def test_a_block_to_insert_after_must_be_a_direct_child_of_the_page(notion: NotionTools, after: str) -> None:
+    told = notion.failure_text(APPEND, pageId=GUIDE, content="x", after=after)
 
     assert told.startswith("`after` must be a direct child of `pageId`")
     assert told.endswith("Nothing was added.")
@@ -75,23 +79,25 @@ def test_a_block_to_insert_after_must_be_a_direct_child_of_the_page(notion: AtHa
         (READ, {"pageId": id_of("block", PLAN, "0"), "startCursor": id_of("nowhere")}),
     ],
 )
-def test_an_unknown_cursor_is_refused(notion: AtHand, tool: str, args: dict[str, Any]) -> None:
-    told = notion.refused(tool, **args)
+def test_an_unknown_cursor_is_refused(notion: NotionTools, tool: str, args: dict[str, Any]) -> None:
+    told = notion.failure_text(tool, **args)
 
     assert told == "`startCursor` is no longer valid. Start again without it."
 
 
-def test_a_refused_write_is_reported_as_unchanged(notion: AtHand) -> None:
-    told = notion.refused(UPDATE_ROW, pageId=task_id(1), properties={"Link": {"url": "x"}, "Tags": [{"name": "a,b"}]})
+def test_a_refused_write_is_reported_as_unchanged(notion: NotionTools) -> None:
+    told = notion.failure_text(
+        UPDATE_ROW, pageId=task_id(1), properties={"Link": {"url": "x"}, "Tags": [{"name": "a,b"}]}
+    )
 
     assert told.startswith("Notion rejected the request: ")
     assert told.endswith("Nothing was changed.")
 
 
-def test_a_credential_rejected_midway_does_not_hide_what_was_added(notion: AtHand) -> None:
-    notion.tenant.fault("api", Fault("slow", seconds=0))
-    notion.tenant.fault("api", Fault("down", status=401), times=2)
+def test_a_credential_rejected_midway_does_not_hide_what_was_added(notion: NotionTools) -> None:
+    notion.tenant.inject_fault("api", Fault("slow", seconds=0))
+    notion.tenant.inject_fault("api", Fault("down", status=401), times=2)
 
-    told = notion.refused(APPEND, "reconnect_required", pageId=PLAN, content="\n\n".join(["Line"] * 250))
+    told = notion.failure_text(APPEND, "reconnect_required", pageId=PLAN, content="\n\n".join(["Line"] * 250))
 
     assert told.startswith("100 of 250 blocks were added; send only the others. Notion no longer accepts")

@@ -9,7 +9,7 @@ from demo.services.notion.store import ADA, GRACE
 from integrations.notion.filters import to_notion_filter, to_notion_sorts
 from integrations.notion.schema import PropertyDefinition, PropertySchema
 from integrations.service_client import ToolFailed
-from tests.integrations.notion.notion_tools import QUERY, AtHand
+from tests.integrations.notion.notion_tools import QUERY, NotionTools
 
 ONE = "11111111-1111-4111-8111-111111111111"
 SCHEMA = PropertySchema(
@@ -211,13 +211,15 @@ def test_an_invalid_order_is_refused(given: list[Any], complaint: str) -> None:
         ({}, 12),
     ],
 )
-def test_notion_accepts_every_converted_filter(notion: AtHand, given: object, count: int) -> None:
-    assert len(notion.found(QUERY, databaseId=TASKS, filter=given)["results"]) == count
+def test_notion_accepts_every_converted_filter(notion: NotionTools, given: object, count: int) -> None:
+    assert len(notion.structured(QUERY, databaseId=TASKS, filter=given)["results"]) == count
 
 
-def test_users_are_listed_only_for_a_filter_by_name(notion: AtHand) -> None:
-    notion.ask(QUERY, databaseId=TASKS_SOURCE, filter={"Owner": ADA})
-    assert [each.path for each in notion.tenant.asked("api") if each.path.endswith("/users")] == []
+def test_users_are_listed_only_for_a_filter_by_name(notion: NotionTools) -> None:
+    notion.call(QUERY, databaseId=TASKS_SOURCE, filter={"Owner": ADA})
+    assert [each.path for each in notion.tenant.requests_to("api") if each.path.endswith("/users")] == []
 
-    notion.ask(QUERY, databaseId=TASKS_SOURCE, filter={"Owner": "ada@acme.example.com"})
-    assert notion.sent(f"/data_sources/{TASKS_SOURCE}/query")[-1]["filter"] == of("Owner", "people", contains=ADA)
+    notion.call(QUERY, databaseId=TASKS_SOURCE, filter={"Owner": "ada@acme.example.com"})
+    assert notion.bodies_sent(f"/data_sources/{TASKS_SOURCE}/query")[-1]["filter"] == of(
+        "Owner", "people", contains=ADA
+    )

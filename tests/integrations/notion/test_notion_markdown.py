@@ -28,29 +28,29 @@ FIRST = node("numbered_list_item", "a")
 ROW = node("table_row", cells=[[text("a|b")], [text("c\nd")]])
 
 
-def answered(asked: Json) -> BlockNode:
+def as_response(asked: Json) -> BlockNode:
     """What Notion shows of a block that was sent."""
     kind = str(asked["type"])
     inside = dict(asked[kind])  # type: ignore[call-overload]
-    children = [answered(each) for each in inside.pop("children", ())]
+    children = [as_response(each) for each in inside.pop("children", ())]
     for name in ("rich_text", "caption"):
-        inside[name] = [shown(each) for each in inside.get(name, ())]
+        inside[name] = [rendered(each) for each in inside.get(name, ())]
     if "cells" in inside:
-        inside["cells"] = [[shown(each) for each in cell] for cell in inside["cells"]]
+        inside["cells"] = [[rendered(each) for each in cell] for cell in inside["cells"]]
     return BlockNode({"id": "0" * 32, "type": kind, kind: inside}, children)
 
 
-def shown(item: Json) -> Json:
+def rendered(item: Json) -> Json:
     inside: dict[str, dict[str, str]] = item["text"]  # type: ignore[assignment]
     return item | {"plain_text": inside["content"], "href": inside.get("link", {}).get("url")}
 
 
-def again(markdown: str) -> str:
-    return as_read(to_blocks(markdown))
+def round_trip(markdown: str) -> str:
+    return comparable(to_blocks(markdown))
 
 
-def as_read(blocks: list[dict[str, Any]]) -> str:
-    return render([answered(block) for block in blocks])
+def comparable(blocks: list[dict[str, Any]]) -> str:
+    return render([as_response(block) for block in blocks])
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_marks_look_like_markdown(items: list[dict[str, object]], expected: str)
     ],
 )
 def test_markdown_round_trips(markdown: str) -> None:
-    assert again(markdown) == markdown
+    assert round_trip(markdown) == markdown
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_markdown_round_trips(markdown: str) -> None:
     ],
 )
 def test_other_markdown_spellings_are_parsed(markdown: str, read: str) -> None:
-    assert again(markdown) == read
+    assert round_trip(markdown) == read
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_other_markdown_spellings_are_parsed(markdown: str, read: str) -> None:
     ],
 )
 def test_markdown_in_lists_quotes_and_lines_is_parsed(markdown: str, read: str) -> None:
-    assert again(markdown) == read
+    assert round_trip(markdown) == read
 
 
 @pytest.mark.parametrize(
@@ -209,30 +209,30 @@ def test_markdown_in_lists_quotes_and_lines_is_parsed(markdown: str, read: str) 
     ],
 )
 def test_markdown_that_notion_cannot_hold_stays_text(markdown: str) -> None:
-    assert again(markdown) == markdown
+    assert round_trip(markdown) == markdown
 
 
 def test_a_line_below_a_text_is_a_divider() -> None:
-    assert again("a\n---") == "a\n\n---"
+    assert round_trip("a\n---") == "a\n\n---"
 
 
 def test_a_table_at_the_deepest_level_is_written_as_code() -> None:
     blocks = to_blocks("- a\n  - b\n    - c\n\n      | d | e |\n      | --- | --- |\n      | f | g |")
 
     check_blocks(blocks)
-    assert "d | e\n    f | g" in as_read(blocks)
+    assert "d | e\n    f | g" in comparable(blocks)
 
 
 def test_lists_deeper_than_the_parser_follows_lose_nothing() -> None:
     words = [f"word{level}" for level in range(90)]
 
-    read = again("\n".join("  " * level + f"- {word}" for level, word in enumerate(words)))
+    read = round_trip("\n".join("  " * level + f"- {word}" for level, word in enumerate(words)))
 
     assert [line.strip() for line in read.split("\n")] == [f"- {word}" for word in words]
 
 
 def test_quotes_deeper_than_the_parser_follows_lose_nothing() -> None:
-    assert "the end" in again("> " * 60 + "the end")
+    assert "the end" in round_trip("> " * 60 + "the end")
 
 
 def test_a_table_with_too_many_missing_cells_is_refused() -> None:
@@ -241,7 +241,7 @@ def test_a_table_with_too_many_missing_cells_is_refused() -> None:
 
 
 def test_a_list_too_deep_for_one_request_continues_at_the_deepest_level() -> None:
-    assert again("- a\n  - b\n    - c\n      - d\n    - e") == "- a\n  - b\n    - c\n    - d\n    - e"
+    assert round_trip("- a\n  - b\n    - c\n      - d\n    - e") == "- a\n  - b\n    - c\n    - d\n    - e"
 
 
 def test_an_item_with_too_many_children_is_refused() -> None:
@@ -319,7 +319,7 @@ def test_any_text_becomes_valid_blocks_that_can_be_rendered(markdown: str) -> No
 
     for part in batches(blocks):
         check_blocks(part)
-    assert bool(again(markdown)) <= bool(markdown.strip())
+    assert bool(round_trip(markdown)) <= bool(markdown.strip())
 
 
 @given(st.text(max_size=300))

@@ -17,7 +17,7 @@ from tests.integrations.notion.notion_tools import (
     SEARCH,
     UPDATE,
     UPDATE_ROW,
-    AtHand,
+    NotionTools,
     problems,
 )
 
@@ -25,8 +25,8 @@ IN_PART = "Some values are clipped: `notion_read` of the page shows more of them
 SAVED_IN_PART = "Some values are clipped: `notion_read` of the page with `full` true returns all of them."
 
 
-def values(notion: AtHand) -> dict[str, Any]:
-    found: dict[str, Any] = notion.world.store.objects[task_id(1)]["properties"]
+def values(notion: NotionTools) -> dict[str, Any]:
+    found: dict[str, Any] = notion.fake.store.objects[task_id(1)]["properties"]
     return found
 
 
@@ -34,7 +34,7 @@ def steps(number: int) -> str:
     return "\n".join(f"{'  ' * level}- x" for level in range(number))
 
 
-def relate(notion: AtHand, number: int) -> list[str]:
+def relate(notion: NotionTools, number: int) -> list[str]:
     every = [{"id": id_of("related", str(each))} for each in range(number)]
     values(notion)["Blocks"] |= {"has_more": number > 25, "relation": every[:25], "all": every}
     return [each["id"] for each in every]
@@ -49,11 +49,11 @@ def relate(notion: AtHand, number: int) -> list[str]:
     ],
 )
 def test_a_truncated_relation_is_marked_as_incomplete(
-    notion: AtHand, tool: str, args: dict[str, Any], note: str
+    notion: NotionTools, tool: str, args: dict[str, Any], note: str
 ) -> None:
     ids = relate(notion, 40)
 
-    found = notion.ask(tool, **args)
+    found = notion.call(tool, **args)
     told = found.structured()
     page = told["results"][0] if tool == QUERY else told["page"]
 
@@ -61,15 +61,15 @@ def test_a_truncated_relation_is_marked_as_incomplete(
     assert page["cut"] == ["Blocks"]
     assert told["notes"] == [note]
     assert found.text().endswith(note)
-    assert "cut" not in notion.found(READ, pageId=task_id(1))["page"]
+    assert "cut" not in notion.structured(READ, pageId=task_id(1))["page"]
 
 
-def test_a_cut_value_can_be_read_completely_as_its_note_says(notion: AtHand) -> None:
+def test_a_cut_value_can_be_read_completely_as_its_note_says(notion: NotionTools) -> None:
     values(notion)["Notes"]["rich_text"][0]["plain_text"] = "x" * 5000
 
-    row = notion.found(QUERY, databaseId=TASKS, filter={"No.": 1})
-    read = notion.found(READ, pageId=task_id(1))
-    full = notion.found(READ, pageId=task_id(1), full=True)
+    row = notion.structured(QUERY, databaseId=TASKS, filter={"No.": 1})
+    read = notion.structured(READ, pageId=task_id(1))
+    full = notion.structured(READ, pageId=task_id(1), full=True)
 
     assert row["results"][0]["properties"]["Notes"] == f"{'x' * 500}… [4,500 more characters]"
     assert row["notes"] == [IN_PART]
@@ -79,7 +79,7 @@ def test_a_cut_value_can_be_read_completely_as_its_note_says(notion: AtHand) -> 
 
 
 @pytest.mark.parametrize(("size", "head"), [(3, "3 pages, and more follow: **Tasks**"), (12, "12 pages: **Tasks**")])
-def test_the_count_of_one_page_is_not_shown_as_the_total(notion: AtHand, size: int, head: str) -> None:
+def test_the_count_of_one_page_is_not_shown_as_the_total(notion: NotionTools, size: int, head: str) -> None:
     told = notion.text(QUERY, databaseId=TASKS, pageSize=size)
 
     assert told.startswith(head)
@@ -87,25 +87,25 @@ def test_the_count_of_one_page_is_not_shown_as_the_total(notion: AtHand, size: i
     assert (more in told) is (size == 3)
 
 
-def test_an_incomplete_search_is_reported_in_plain_words(notion: AtHand) -> None:
-    notion.world.incomplete = True
+def test_an_incomplete_search_is_reported_in_plain_words(notion: NotionTools) -> None:
+    notion.fake.incomplete = True
 
     told = "Notion did not search everything, so there may be more: use a narrower query."
-    assert notion.found(SEARCH, query="launch")["notes"] == [told]
-    assert notion.found(QUERY, databaseId=TASKS)["notes"] == [told]
+    assert notion.structured(SEARCH, query="launch")["notes"] == [told]
+    assert notion.structured(QUERY, databaseId=TASKS)["notes"] == [told]
 
 
-def test_an_incomplete_search_without_hits_is_not_shown_as_empty(notion: AtHand) -> None:
-    notion.world.incomplete = True
+def test_an_incomplete_search_without_hits_is_not_shown_as_empty(notion: NotionTools) -> None:
+    notion.fake.incomplete = True
 
     told = "Nothing was found, but Notion did not search everything: use a narrower query."
-    assert notion.found(SEARCH, query="zzz")["notes"] == [told]
-    assert notion.found(QUERY, databaseId=TASKS, filter={"Points": 99})["notes"] == [told]
+    assert notion.structured(SEARCH, query="zzz")["notes"] == [told]
+    assert notion.structured(QUERY, databaseId=TASKS, filter={"Points": 99})["notes"] == [told]
 
 
 @pytest.mark.parametrize(("tool", "args"), [(SEARCH, {"query": "launch"}), (QUERY, {"databaseId": TASKS})])
-def test_a_cursor_beyond_the_end_is_not_shown_as_empty(notion: AtHand, tool: str, args: dict[str, Any]) -> None:
-    found = notion.found(tool, **args, startCursor="50.")
+def test_a_cursor_beyond_the_end_is_not_shown_as_empty(notion: NotionTools, tool: str, args: dict[str, Any]) -> None:
+    found = notion.structured(tool, **args, startCursor="50.")
 
     assert found["results"] == []
     assert found["notes"] == ["No more results: all of them are on the previous pages."]
@@ -120,13 +120,15 @@ def test_a_cursor_beyond_the_end_is_not_shown_as_empty(notion: AtHand, tool: str
         (TASKS_SOURCE, "Page created in Tasks."),
     ],
 )
-def test_the_parent_of_a_new_page_is_named(notion: AtHand, parent: object, message: str) -> None:
-    assert notion.found(CREATE, title="New", parent=parent)["message"] == message
+def test_the_parent_of_a_new_page_is_named(notion: NotionTools, parent: object, message: str) -> None:
+    assert notion.structured(CREATE, title="New", parent=parent)["message"] == message
 
 
-def test_a_new_option_is_reported(notion: AtHand) -> None:
-    made = notion.found(CREATE_ROW, databaseId=TASKS, name="x", properties={"Tags": ["q4", "Brand"], "Status": "done"})
-    changed = notion.found(UPDATE_ROW, pageId=task_id(1), properties={"Tags": "Other"})
+def test_a_new_option_is_reported(notion: NotionTools) -> None:
+    made = notion.structured(
+        CREATE_ROW, databaseId=TASKS, name="x", properties={"Tags": ["q4", "Brand"], "Status": "done"}
+    )
+    changed = notion.structured(UPDATE_ROW, pageId=task_id(1), properties={"Tags": "Other"})
 
     assert made["notes"] == ["`Tags` has a new option: Brand."]
     assert changed["notes"] == ["`Tags` has a new option: Other."]
@@ -141,28 +143,28 @@ def test_new_options_are_reported_in_their_given_order() -> None:
     assert told == [f"`{name}` has a new option: New." for name in reversed(names)]
 
 
-def test_a_list_that_is_too_deep_is_refused_in_order(notion: AtHand) -> None:
+def test_a_list_that_is_too_deep_is_refused_in_order(notion: NotionTools) -> None:
     deep = "- a\n  - b\n    - c\n      - d\n        - e\n    - f\n- g"
 
-    added = notion.found(APPEND, pageId=PLAN, content=deep)
-    page = notion.found(CREATE, title="x", parent=WIKI, content=deep)
+    added = notion.structured(APPEND, pageId=PLAN, content=deep)
+    page = notion.structured(CREATE, title="x", parent=WIKI, content=deep)
 
     assert "deeper than three levels" in added["notes"][0]
     assert page["notes"] == added["notes"]
-    content = notion.found(READ, pageId=page["page"]["id"])["content"]
+    content = notion.structured(READ, pageId=page["page"]["id"])["content"]
     assert content == "- a\n  - b\n    - c\n    - d\n    - e\n    - f\n- g"
-    assert notion.found(APPEND, pageId=PLAN, content="- a\n  - b\n    - c")["notes"] == []
+    assert notion.structured(APPEND, pageId=PLAN, content="- a\n  - b\n    - c")["notes"] == []
 
 
-def test_a_list_of_the_maximum_depth_is_accepted(notion: AtHand) -> None:
-    notion.ask(APPEND, pageId=PLAN, content=steps(100))
+def test_a_list_of_the_maximum_depth_is_accepted(notion: NotionTools) -> None:
+    notion.call(APPEND, pageId=PLAN, content=steps(100))
 
-    assert notion.found(READ, pageId=PLAN)["content"].count("- x") == 100
-    assert "can contain at most 100 blocks" in notion.refused(APPEND, pageId=PLAN, content=steps(400))
+    assert notion.structured(READ, pageId=PLAN)["content"].count("- x") == 100
+    assert "can contain at most 100 blocks" in notion.failure_text(APPEND, pageId=PLAN, content=steps(400))
 
 
-def test_the_first_ids_of_many_new_blocks_are_returned(notion: AtHand) -> None:
-    added = notion.found(APPEND, pageId=PLAN, content="\n\n".join("x" * 30))
+def test_the_first_ids_of_many_new_blocks_are_returned(notion: NotionTools) -> None:
+    added = notion.structured(APPEND, pageId=PLAN, content="\n\n".join("x" * 30))
 
     assert added["message"] == "30 blocks added."
     assert len(added["blockIds"]) == 20
@@ -179,25 +181,25 @@ def test_the_first_ids_of_many_new_blocks_are_returned(notion: AtHand) -> None:
     ],
 )
 def test_oversized_or_non_text_content_is_refused_before_any_request(
-    notion: AtHand, args: dict[str, Any], told: str
+    notion: NotionTools, args: dict[str, Any], told: str
 ) -> None:
-    assert told in notion.refused(APPEND, pageId=PLAN, **args)
-    assert notion.world.done == []
+    assert told in notion.failure_text(APPEND, pageId=PLAN, **args)
+    assert notion.fake.writes_done == []
 
 
-def test_a_lone_surrogate_is_refused_before_any_request(notion: AtHand) -> None:
-    told = notion.refused(UPDATE_ROW, pageId=task_id(1), properties={"Notes": "\ud800"})
+def test_a_lone_surrogate_is_refused_before_any_request(notion: NotionTools) -> None:
+    told = notion.failure_text(UPDATE_ROW, pageId=task_id(1), properties={"Notes": "\ud800"})
 
     assert told.startswith("The text contains half of a character")
-    assert notion.world.done == []
+    assert notion.fake.writes_done == []
 
 
-def test_a_block_is_shown_with_its_page_and_complete(notion: AtHand) -> None:
+def test_a_block_is_shown_with_its_page_and_complete(notion: NotionTools) -> None:
     text = "Long " * 100
-    block = notion.world.store.block(PLAN, {"type": "toggle", "toggle": {"rich_text": text}})["id"]
-    notion.world.store.block(block, {"type": "paragraph", "paragraph": {"rich_text": "Inside"}})
+    block = notion.fake.store.block(PLAN, {"type": "toggle", "toggle": {"rich_text": text}})["id"]
+    notion.fake.store.block(block, {"type": "paragraph", "paragraph": {"rich_text": "Inside"}})
 
-    found = notion.found(READ, pageId=block)
+    found = notion.structured(READ, pageId=block)
 
     assert found["page"]["url"] == f"https://www.notion.so/{PLAN.replace('-', '')}#{block.replace('-', '')}"
     assert len(found["page"]["title"]) == 200
@@ -206,7 +208,7 @@ def test_a_block_is_shown_with_its_page_and_complete(notion: AtHand) -> None:
     assert "In page https://www.notion.so/" in notion.text(READ, pageId=block)
 
 
-def test_a_time_is_shown_with_its_zone(notion: AtHand) -> None:
+def test_a_time_is_shown_with_its_zone(notion: NotionTools) -> None:
     assert "Last edited 2026-11-17 16:00 UTC." in notion.text(READ, pageId=PLAN)
 
 
@@ -218,28 +220,28 @@ def test_a_time_is_shown_with_its_zone(notion: AtHand) -> None:
     ],
 )
 def test_property_values_beside_other_parameters_are_accepted(
-    notion: AtHand, tool: str, args: dict[str, Any], sent: dict[str, Any]
+    notion: NotionTools, tool: str, args: dict[str, Any], sent: dict[str, Any]
 ) -> None:
-    notion.ask(tool, **args)
+    notion.call(tool, **args)
 
-    assert notion.sent(f"/pages/{task_id(1)}")[0]["properties"] == sent
+    assert notion.bodies_sent(f"/pages/{task_id(1)}")[0]["properties"] == sent
 
 
 @pytest.mark.parametrize("args", [{"name": "New"}, {"title": "New", "properties": {}}, {"Task": "New"}])
-def test_a_database_page_can_be_created_with_a_title(notion: AtHand, args: dict[str, Any]) -> None:
-    assert notion.found(CREATE_ROW, databaseId=TASKS, **args)["page"]["title"] == "New"
+def test_a_database_page_can_be_created_with_a_title(notion: NotionTools, args: dict[str, Any]) -> None:
+    assert notion.structured(CREATE_ROW, databaseId=TASKS, **args)["page"]["title"] == "New"
 
 
-def test_a_limit_over_the_maximum_is_reduced_to_it(notion: AtHand) -> None:
-    notion.ask(QUERY, databaseId=TASKS_SOURCE, pageSize="500")
+def test_a_limit_over_the_maximum_is_reduced_to_it(notion: NotionTools) -> None:
+    notion.call(QUERY, databaseId=TASKS_SOURCE, pageSize="500")
 
-    assert notion.sent(f"/data_sources/{TASKS_SOURCE}/query")[0]["page_size"] == 100
+    assert notion.bodies_sent(f"/data_sources/{TASKS_SOURCE}/query")[0]["page_size"] == 100
 
 
-def test_a_text_is_accepted_as_blocks(notion: AtHand) -> None:
-    notion.ask(APPEND, pageId=PLAN, blocks="## More")
+def test_a_text_is_accepted_as_blocks(notion: NotionTools) -> None:
+    notion.call(APPEND, pageId=PLAN, blocks="## More")
 
-    assert notion.found(READ, pageId=PLAN)["content"].endswith("## More")
+    assert notion.structured(READ, pageId=PLAN)["content"].endswith("## More")
 
 
 @pytest.mark.parametrize(

@@ -23,30 +23,30 @@ ARCHIVED = "Can't edit block that is archived. You must unarchive the block befo
 CURSOR = "The start_cursor provided is invalid: 9c593440-5d11-40c4-886b-65074c06d6aa"
 
 
-class Nobody:
+class UnusedHttp:
     """Is never asked: the verdict is on an answer that is there."""
 
 
 def verdict(status: int, code: str = "", message: str = "", *, retry_after: str | None = None, **more: Any) -> Verdict:
     body = {"object": "error", "status": status, "code": code, "message": message, "additional_data": more or None}
     headers = {} if retry_after is None else {"retry-after": retry_after}
-    return judged(status, body, headers)
+    return verdict_on(status, body, headers)
 
 
-def judged(status: int, body: object, headers: dict[str, str] | None = None) -> Verdict:
-    http: ServiceHttp = Nobody()  # type: ignore[assignment]
+def verdict_on(status: int, body: object, headers: dict[str, str] | None = None) -> Verdict:
+    http: ServiceHttp = UnusedHttp()  # type: ignore[assignment]
     pause: Pause = None  # type: ignore[assignment]
     reason = HTTPStatus(status).phrase if status in set(HTTPStatus) else ""
     return NotionClient(http, "", pause, title="Notion").verdict(Reply(status, reason, headers or {}, body))
 
 
 def test_a_json_object_is_the_result() -> None:
-    assert judged(200, {"object": "page"}) is None
+    assert verdict_on(200, {"object": "page"}) is None
 
 
 @pytest.mark.parametrize("body", [None, [], "ok"])
 def test_a_response_that_is_no_object_is_server_trouble(body: object) -> None:
-    assert judged(200, body) == ServerTrouble("Notion did not answer as its API does (200 OK).")
+    assert verdict_on(200, body) == ServerTrouble("Notion did not answer as its API does (200 OK).")
 
 
 def test_a_rejected_token_is_recognised() -> None:
@@ -109,7 +109,7 @@ def test_a_server_error_leaves_the_outcome_of_a_write_unknown(status: int) -> No
 @pytest.mark.parametrize(("status", "body"), [(404, None), (302, None), (408, None), (408, {"message": "Too slow."})])
 def test_a_response_from_outside_the_api_leaves_the_outcome_unknown(status: int, body: object) -> None:
     phrase = HTTPStatus(status).phrase
-    assert judged(status, body) == ServerTrouble(f"Notion did not answer as its API does ({status} {phrase}).")
+    assert verdict_on(status, body) == ServerTrouble(f"Notion did not answer as its API does ({status} {phrase}).")
 
 
 @pytest.mark.parametrize("more", [{"committed_resource_id": "1"}, {"committed_child_ids": ["1", "2"]}])

@@ -20,7 +20,7 @@ from joserfc.jwk import ECKey, OKPKey, RSAKey
 from integrations.oauth.client_auth import BadKey, signing_algorithm
 from integrations.oauth.model import GrantRefused, OAuthClient
 from integrations.oauth.token_endpoint import client_credentials
-from tests.integrations.oauth.token_endpoint import TOKENS, fields, place
+from tests.integrations.oauth.token_endpoint import TOKENS, fields, token_endpoint
 
 Private = (
     rsa.RSAPrivateKey
@@ -50,11 +50,11 @@ def basic(header: str) -> tuple[str, str]:
 
 
 async def sent(client: OAuthClient, issuer: str | None = None) -> tuple[dict[str, str], dict[str, str]]:
-    async with place(TOKENS) as here:
+    async with token_endpoint(TOKENS) as here:
         await client_credentials(here.http, replace(here.provider, issuer=issuer), client, [])
-        told = fields(here.visit)
+        told = fields(here.request)
     assert told.pop("grant_type") == "client_credentials"
-    return here.visit.headers, told
+    return here.request.headers, told
 
 
 async def test_plain_credentials_are_unchanged_in_basic_auth() -> None:
@@ -120,13 +120,13 @@ async def test_a_signed_assertion_has_issuer_audience_and_expiry(
 
 
 async def test_an_assertion_without_an_issuer_names_the_token_endpoint_and_is_unique() -> None:
-    async with place(TOKENS) as here:
+    async with token_endpoint(TOKENS) as here:
         for _ in range(2):
             await client_credentials(here.http, here.provider, with_key(P256), [])
 
     several = [
         jwt.decode(fields(visit)["client_assertion"], ECKey.import_key(pem(P256))).claims
-        for visit in here.server.visits
+        for visit in here.server.requests
     ]
     assert [claims["aud"] for claims in several] == [here.provider.token_url] * 2
     assert several[0]["jti"] != several[1]["jti"]
@@ -147,7 +147,7 @@ BAD_KEYS = {
 
 @pytest.mark.parametrize("key", [pytest.param(text, id=name) for name, text in BAD_KEYS.items()])
 async def test_an_unusable_private_key_is_refused_before_any_request(key: str) -> None:
-    async with place(TOKENS) as here:
+    async with token_endpoint(TOKENS) as here:
         with pytest.raises(GrantRefused, match=r"^invalid_client$"):
             await client_credentials(
                 here.http, here.provider, OAuthClient("id", "private_key_jwt", private_key=key), []
@@ -155,7 +155,7 @@ async def test_an_unusable_private_key_is_refused_before_any_request(key: str) -
         with pytest.raises(BadKey) as refused:
             signing_algorithm(key)
 
-    assert here.server.visits == []
+    assert here.server.requests == []
     assert not key or key not in str(refused.value)
 
 

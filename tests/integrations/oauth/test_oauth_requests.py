@@ -9,14 +9,23 @@ import pytest
 
 from integrations.oauth.model import AuthorizationServer, GrantUnavailable, OAuthClient
 from integrations.oauth.token_endpoint import authorize_url, client_credentials, exchange_code, new_verifier, refresh
-from tests.fakes.raw_upstream import Answer, cutting_off, raw, silent
-from tests.integrations.oauth.token_endpoint import CONFIDENTIAL, PUBLIC, TOKENS, fields, place, said
+from tests.fakes.raw_upstream import Responder, closing_after, raw, silent
+from tests.integrations.oauth.token_endpoint import (
+    CONFIDENTIAL,
+    PUBLIC,
+    TOKENS,
+    fields,
+    responding_json,
+    token_endpoint,
+)
 
 CALLBACK = "https://ours.example/api/mcp/oauth/a/callback"
 PROVIDER = AuthorizationServer("https://login.example/authorize", "https://login.example/token")
 
 
-def asked(provider: AuthorizationServer, scopes: tuple[str, ...] = (), verifier: str | None = None) -> dict[str, str]:
+def authorization_query(
+    provider: AuthorizationServer, scopes: tuple[str, ...] = (), verifier: str | None = None
+) -> dict[str, str]:
     url = authorize_url(provider, PUBLIC, redirect_uri=CALLBACK, state="st&te", scopes=scopes, verifier=verifier)
     pairs = parse_qsl(urlsplit(url).query, keep_blank_values=True, strict_parsing=True)
     assert len(dict(pairs)) == len(pairs), "a parameter was sent twice"
@@ -24,7 +33,7 @@ def asked(provider: AuthorizationServer, scopes: tuple[str, ...] = (), verifier:
 
 
 def test_the_authorization_url_has_client_and_redirect_uri() -> None:
-    assert asked(PROVIDER) == {
+    assert authorization_query(PROVIDER) == {
         "response_type": "code",
         "client_id": "the client",
         "redirect_uri": CALLBACK,
@@ -36,7 +45,7 @@ def test_the_authorization_url_has_client_and_redirect_uri() -> None:
 def test_the_challenge_is_the_sha_256_of_the_verifier() -> None:
     verifier = new_verifier()
 
-    told = asked(PROVIDER, verifier=verifier)
+    told = authorization_query(PROVIDER, verifier=verifier)
 
     digest = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
     assert (told["code_challenge"], told["code_challenge_method"]) == (digest, "S256")
@@ -53,7 +62,7 @@ def test_verifiers_are_long_unique_and_of_the_allowed_characters() -> None:
 
 @pytest.mark.parametrize(("separator", "expected"), [(" ", "read write"), (",", "read,write")])
 def test_scopes_are_joined_with_the_providers_separator(separator: str, expected: str) -> None:
-    assert asked(replace(PROVIDER, scope_separator=separator), ("read", "write"))["scope"] == expected
+    assert authorization_query(replace(PROVIDER, scope_separator=separator), ("read", "write"))["scope"] == expected
 
 
 def test_an_endpoint_keeps_its_query_and_gets_additional_parameters() -> None:
@@ -64,7 +73,7 @@ def test_an_endpoint_keeps_its_query_and_gets_additional_parameters() -> None:
         resource="https://mcp.example/mcp",
     )
 
-    told = asked(provider)
+    told = authorization_query(provider)
 
     assert (told["tenant"], told["empty"], told["owner"]) == ("a b", "", "user")
     assert (told["resource"], told["state"]) == ("https://mcp.example/mcp", "st&te")
@@ -72,14 +81,14 @@ def test_an_endpoint_keeps_its_query_and_gets_additional_parameters() -> None:
 
 @pytest.mark.requirement("OAU-03")
 async def test_a_code_is_exchanged_with_its_verifier_and_redirect_uri() -> None:
-    async with place(TOKENS) as here:
+    async with token_endpoint(TOKENS) as here:
         provider = replace(here.provider, resource="https://mcp.example/mcp")
         got = await exchange_code(here.http, provider, PUBLIC, code="c&d", redirect_uri=CALLBACK, verifier="v" * 43)
 
     assert got.access == "new"
-    assert here.visit.line == "POST /token HTTP/1.1"
-    assert here.visit.headers["accept"] == "application/json"
-    assert fields(here.visit) == {
+    assert here.request.line == "POST /token HTTP/1.1"
+    assert here.request.headers["accept"] == "application/json"
+    assert fields(here.request) == {
         "grant_type": "authorization_code",
         "code": "c&d",
         "redirect_uri": CALLBACK,
@@ -90,28 +99,28 @@ async def test_a_code_is_exchanged_with_its_verifier_and_redirect_uri() -> None:
 
 
 async def test_without_a_challenge_no_verifier_is_sent() -> None:
-    async with place(TOKENS) as here:
+    async with token_endpoint(TOKENS) as here:
         await exchange_code(here.http, here.provider, PUBLIC, code="c", redirect_uri=CALLBACK, verifier=None)
 
-    assert fields(here.visit).keys() == {"grant_type", "code", "redirect_uri", "client_id"}
+    assert fields(here.request).keys() == {"grant_type", "code", "redirect_uri", "client_id"}
 
 
 async def test_a_json_token_endpoint_gets_json() -> None:
     client = OAuthClient("id", "client_secret_basic", secret="s")
-    async with place(TOKENS) as here:
+    async with token_endpoint(TOKENS) as here:
         provider = replace(here.provider, token_encoding="json")
         await exchange_code(here.http, provider, client, code="ç", redirect_uri=CALLBACK, verifier=None)
 
-    assert here.visit.headers["content-type"] == "application/json"
-    assert json.loads(here.visit.body) == {"grant_type": "authorization_code", "code": "ç", "redirect_uri": CALLBACK}
+    assert here.request.headers["content-type"] == "application/json"
+    assert json.loads(here.request.body) == {"grant_type": "authorization_code", "code": "ç", "redirect_uri": CALLBACK}
 
 
 async def test_a_refresh_names_the_resource_and_no_scope() -> None:
-    async with place(TOKENS) as here:
+    async with token_endpoint(TOKENS) as here:
         provider = replace(here.provider, resource="https://mcp.example/mcp")
         await refresh(here.http, provider, CONFIDENTIAL, "r")
 
-    assert fields(here.visit) == {
+    assert fields(here.request) == {
         "grant_type": "refresh_token",
         "refresh_token": "r",
         "resource": "https://mcp.example/mcp",
@@ -121,11 +130,11 @@ async def test_a_refresh_names_the_resource_and_no_scope() -> None:
 
 
 async def test_a_client_credentials_request_names_scope_and_resource() -> None:
-    async with place(TOKENS) as here:
+    async with token_endpoint(TOKENS) as here:
         provider = replace(here.provider, resource="https://mcp.example/mcp")
         await client_credentials(here.http, provider, CONFIDENTIAL, ["a", "b"])
 
-    assert fields(here.visit) == {
+    assert fields(here.request) == {
         "grant_type": "client_credentials",
         "scope": "a b",
         "resource": "https://mcp.example/mcp",
@@ -134,8 +143,8 @@ async def test_a_client_credentials_request_names_scope_and_resource() -> None:
     }
 
 
-async def unavailable(answer: Answer, *, at: str | None = None, seconds: float = 20.0) -> GrantUnavailable:
-    async with place(answer, seconds=seconds) as here:
+async def unavailable(answer: Responder, *, at: str | None = None, seconds: float = 20.0) -> GrantUnavailable:
+    async with token_endpoint(answer, seconds=seconds) as here:
         provider = replace(here.provider, token_url=at or here.provider.token_url)
         with pytest.raises(GrantUnavailable) as problem:
             await refresh(here.http, provider, PUBLIC, "r")
@@ -145,7 +154,7 @@ async def unavailable(answer: Answer, *, at: str | None = None, seconds: float =
 @pytest.mark.requirement("OAU-14")
 @pytest.mark.parametrize("start", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"])
 async def test_a_dropped_connection_leaves_the_outcome_unknown(start: bytes) -> None:
-    problem = await unavailable(cutting_off(start))
+    problem = await unavailable(closing_after(start))
 
     assert (problem.reason, problem.sent) == ("unreachable", True)
 
@@ -173,7 +182,7 @@ async def test_a_blocked_address_gets_no_request() -> None:
 
 @pytest.mark.requirement("OAU-14")
 async def test_a_redirect_of_the_token_endpoint_is_not_followed() -> None:
-    async with place(TOKENS) as other:
-        problem = await unavailable(said({}, "307 Temporary Redirect", Location=other.server.url("/token")))
+    async with token_endpoint(TOKENS) as other:
+        problem = await unavailable(responding_json({}, "307 Temporary Redirect", Location=other.server.url("/token")))
 
-    assert (problem.reason, other.server.visits) == ("redirected", [])
+    assert (problem.reason, other.server.requests) == ("redirected", [])

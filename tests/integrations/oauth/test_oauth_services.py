@@ -9,9 +9,9 @@ from integrations.manifest import load_service
 from integrations.oauth.model import Account, OAuthClient, Revocation, Tokens
 from integrations.oauth.service_oauth import account_of, authorization_server_of, client_auth_of
 from integrations.oauth.token_endpoint import authorize_url
-from tests.fakes.raw_upstream import Answer, cutting_off, saying
-from tests.integrations.oauth.token_endpoint import place, said
-from tests.integrations.sixth_service import SMALL, write
+from tests.fakes.raw_upstream import Responder, closing_after, responding
+from tests.integrations.oauth.token_endpoint import responding_json, token_endpoint
+from tests.integrations.sixth_service import SMALL, write_service
 
 SIXTH = f"""{SMALL}
 [oauth.account]
@@ -23,17 +23,17 @@ url = "link"
 
 
 def sixth(folder: Path, hooks: str | None = None) -> Service:
-    path = write(folder, SIXTH)
+    path = write_service(folder, SIXTH)
     if hooks is not None:
         path.with_name("hooks.py").write_text(hooks, encoding="utf-8")
     return load_service(path)
 
 
-async def account(service: Service, answer: Answer, **told: object) -> Account:
-    async with place(answer) as here:
+async def account(service: Service, answer: Responder, **told: object) -> Account:
+    async with token_endpoint(answer) as here:
         base = here.server.url("").rstrip("/")
         found = await account_of(service, here.http, base, Tokens("the-token", answer=told))
-        assert all(visit.headers["authorization"] == "Bearer the-token" for visit in here.server.visits)
+        assert all(visit.headers["authorization"] == "Bearer the-token" for visit in here.server.requests)
     return found
 
 
@@ -140,8 +140,8 @@ def test_the_authorization_url_of_a_service_matches_its_documentation(name: str,
 
 async def test_the_token_response_of_notion_and_slack_names_the_account() -> None:
     owner = {"type": "user", "user": {"name": "Ada"}}
-    notion = await account(services()["notion"], saying(), bot_id="b", workspace_name="Acme", owner=owner)
-    slack = await account(services()["slack"], saying(), team={"id": "T1", "name": "Acme"})
+    notion = await account(services()["notion"], responding(), bot_id="b", workspace_name="Acme", owner=owner)
+    slack = await account(services()["slack"], responding(), team={"id": "T1", "name": "Acme"})
 
     assert notion == Account("b", "Ada", "Acme")
     assert slack == Account("T1", workspace="Acme")
@@ -150,7 +150,7 @@ async def test_the_token_response_of_notion_and_slack_names_the_account() -> Non
 async def test_the_account_of_linear_is_requested() -> None:
     found = {"viewer": {"name": "Our app"}, "organization": {"id": "o", "name": "Acme", "urlKey": "acme"}}
 
-    assert await account(services()["linear"], said({"data": found})) == Account(
+    assert await account(services()["linear"], responding_json({"data": found})) == Account(
         "o", "Our app", "Acme", "https://linear.app/acme"
     )
 
@@ -159,8 +159,8 @@ async def test_the_account_of_hubspot_is_requested_by_token() -> None:
     found = {"portalId": 123, "uiDomain": "app-eu1.hubspot.com"}
     there = "https://app-eu1.hubspot.com/contacts/123"
 
-    assert await account(services()["hubspot"], said(found), hub_id=7) == Account("123", url=there)
-    assert await account(services()["hubspot"], said({**found, "portalName": "Acme"})) == Account(
+    assert await account(services()["hubspot"], responding_json(found), hub_id=7) == Account("123", url=there)
+    assert await account(services()["hubspot"], responding_json({**found, "portalName": "Acme"})) == Account(
         "123", workspace="Acme", url=there
     )
 
@@ -169,39 +169,39 @@ async def test_the_account_of_hubspot_is_requested_by_token() -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        cutting_off(),
-        saying(b"", "500 Internal Server Error"),
-        saying(b"<html>"),
-        saying(b"[" * 100_000),
-        said(None),
-        said([]),
-        said({"data": None}),
-        said({"data": {"viewer": None, "organization": {}}, "errors": [{"message": "no"}]}),
-        said({"portalId": "1", "uiDomain": 2}),
+        closing_after(),
+        responding(b"", "500 Internal Server Error"),
+        responding(b"<html>"),
+        responding(b"[" * 100_000),
+        responding_json(None),
+        responding_json([]),
+        responding_json({"data": None}),
+        responding_json({"data": {"viewer": None, "organization": {}}, "errors": [{"message": "no"}]}),
+        responding_json({"portalId": "1", "uiDomain": 2}),
     ],
 )
-async def test_a_grant_without_account_details_is_valid(name: str, answer: Answer) -> None:
+async def test_a_grant_without_account_details_is_valid(name: str, answer: Responder) -> None:
     assert await account(services()[name], answer, hub_id=7) == Account("7" if name == "hubspot" else None)
 
 
 async def test_a_manifest_alone_can_describe_the_account(tmp_path: Path) -> None:
     told = {"who": {"number": 7, "name": "Ada"}, "place": "Acme", "link": "https://acme.example/"}
 
-    assert await account(sixth(tmp_path), saying(), **told) == Account("7", "Ada", "Acme", "https://acme.example/")
+    assert await account(sixth(tmp_path), responding(), **told) == Account("7", "Ada", "Acme", "https://acme.example/")
 
 
 @pytest.mark.parametrize("odd", [None, {}, [], True, 1.5, "", " \t", "\u202e\u200b\x00"])
 async def test_an_account_name_that_is_no_text_is_not_shown(tmp_path: Path, odd: object) -> None:
     told = {"who": {"number": odd, "name": odd}, "place": odd, "link": odd}
 
-    assert await account(sixth(tmp_path), saying(), **told) == Account()
-    assert await account(services()["notion"], saying(), owner=odd) == Account()
+    assert await account(sixth(tmp_path), responding(), **told) == Account()
+    assert await account(services()["notion"], responding(), owner=odd) == Account()
 
 
 async def test_an_account_name_is_short_and_clean(tmp_path: Path) -> None:
     told = {"who": {"name": "\u202eAda\x1b[31m\nof \ud800Acme "}, "place": "x" * 5000, "link": "javascript:alert(1)"}
 
-    found = await account(sixth(tmp_path), saying(), **told)
+    found = await account(sixth(tmp_path), responding(), **told)
 
     assert found == Account(name="Ada[31m of Acme", workspace="x" * 200)
 
@@ -219,8 +219,10 @@ async def account(http, api_base_url, access_token):
 async def test_a_hook_beside_a_manifest_can_read_account_details(tmp_path: Path) -> None:
     service = sixth(tmp_path, ASKING)
 
-    assert await account(service, said({"name": "Ada"}), place="Acme") == Account(name="Ada", workspace="Acme")
-    assert await account(service, said({"name": ["Ada"]}), place="Acme") == Account(workspace="Acme")
+    assert await account(service, responding_json({"name": "Ada"}), place="Acme") == Account(
+        name="Ada", workspace="Acme"
+    )
+    assert await account(service, responding_json({"name": ["Ada"]}), place="Acme") == Account(workspace="Acme")
 
 
 @pytest.mark.parametrize(
@@ -237,7 +239,7 @@ async def test_a_hook_beside_a_manifest_can_read_account_details(tmp_path: Path)
     ],
 )
 async def test_a_failing_hook_loses_only_account_details(tmp_path: Path, hooks: str) -> None:
-    assert await account(sixth(tmp_path, hooks), said({}), place="Acme") == Account(workspace="Acme")
+    assert await account(sixth(tmp_path, hooks), responding_json({}), place="Acme") == Account(workspace="Acme")
 
 
 def test_no_hook_runs_before_a_grant_exists(tmp_path: Path) -> None:

@@ -12,22 +12,22 @@ GOOD = {"access_token": "a", "token_type": "bearer"}
 NOW = "Wed, 18 Nov 2026 10:00:00 GMT"
 
 
-def answered(found: object, status: int = 200, words: Mapping[str, str] | None = None, **headers: str) -> Tokens:
+def tokens_of(found: object, status: int = 200, words: Mapping[str, str] | None = None, **headers: str) -> Tokens:
     body = found if isinstance(found, bytes) else json.dumps(found).encode()
     return parse_tokens(
         TokenResponse(status, {name.replace("_", "-"): value for name, value in headers.items()}, body), words or {}
     )
 
 
-def refused(found: object, status: int = 400, words: Mapping[str, str] | None = None) -> str:
+def refusal_of(found: object, status: int = 400, words: Mapping[str, str] | None = None) -> str:
     with pytest.raises(GrantRefused) as problem:
-        answered(found, status, words)
+        tokens_of(found, status, words)
     return problem.value.error
 
 
 def unavailable(found: object, status: int = 200, **headers: str) -> GrantUnavailable:
     with pytest.raises(GrantUnavailable) as problem:
-        answered(found, status, **headers)
+        tokens_of(found, status, **headers)
     assert problem.value.sent
     return problem.value
 
@@ -35,35 +35,35 @@ def unavailable(found: object, status: int = 200, **headers: str) -> GrantUnavai
 def test_a_standard_token_response_is_parsed_completely() -> None:
     found = {**GOOD, "refresh_token": "r", "expires_in": 3600, "scope": "read write", "team": {"id": "T"}}
 
-    assert answered(found, 201) == Tokens("a", "r", 3600.0, ("read", "write"), found)
+    assert tokens_of(found, 201) == Tokens("a", "r", 3600.0, ("read", "write"), found)
 
 
 @pytest.mark.parametrize("nothing", [{"error": None}, {"error": ""}, {"error": {}}, {"ok": True}, {"ok": None}])
 def test_an_empty_error_field_is_ignored(nothing: Mapping[str, object]) -> None:
-    assert answered({**GOOD, **nothing}).access == "a"
+    assert tokens_of({**GOOD, **nothing}).access == "a"
 
 
 def test_no_repr_shows_a_token() -> None:
-    shown = repr(answered({**GOOD, "access_token": "hidden-a", "refresh_token": "hidden-r"}))
+    shown = repr(tokens_of({**GOOD, "access_token": "hidden-a", "refresh_token": "hidden-r"}))
 
     assert "hidden" not in shown
 
 
 @pytest.mark.parametrize("kind", ["Bearer", "BEARER", "bot", None])
 def test_a_bearer_token_is_accepted_in_any_spelling(kind: str | None) -> None:
-    assert answered({**GOOD, "token_type": kind}).access == "a"
-    assert answered({"access_token": "a"}).access == "a"
+    assert tokens_of({**GOOD, "token_type": kind}).access == "a"
+    assert tokens_of({"access_token": "a"}).access == "a"
 
 
 @pytest.mark.parametrize("kind", ["DPoP", "mac", "", 1, ["bearer"]])
 def test_a_token_of_another_type_is_refused(kind: object) -> None:
-    assert refused({**GOOD, "token_type": kind}, 200) == "unsupported_token_type"
+    assert refusal_of({**GOOD, "token_type": kind}, 200) == "unsupported_token_type"
 
 
 @pytest.mark.requirement("OAU-18")
 @pytest.mark.parametrize("id_token", ["", "no.jwt.at-all", "eyJhbGciOiJub25lIn0.e30.", 7, {"alg": "none"}])
 def test_an_id_token_is_ignored(id_token: object) -> None:
-    assert answered({**GOOD, "id_token": id_token}) == Tokens("a", answer={**GOOD, "id_token": id_token})
+    assert tokens_of({**GOOD, "id_token": id_token}) == Tokens("a", answer={**GOOD, "id_token": id_token})
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_an_id_token_is_ignored(id_token: object) -> None:
     ],
 )
 def test_an_invalid_lifetime_is_ignored(told: object, expected: float | None) -> None:
-    assert answered({**GOOD, "expires_in": told}).expires_in == expected
+    assert tokens_of({**GOOD, "expires_in": told}).expires_in == expected
 
 
 @pytest.mark.parametrize(
@@ -101,18 +101,18 @@ def test_an_invalid_lifetime_is_ignored(told: object, expected: float | None) ->
     ],
 )
 def test_scopes_are_parsed_in_every_form(told: Mapping[str, object], expected: tuple[str, ...] | None) -> None:
-    assert answered({**GOOD, **told}).scopes == expected
+    assert tokens_of({**GOOD, **told}).scopes == expected
 
 
 def test_the_number_of_scopes_is_limited() -> None:
-    scopes = answered({**GOOD, "scope": " ".join(map(str, range(10_000)))}).scopes
+    scopes = tokens_of({**GOOD, "scope": " ".join(map(str, range(10_000)))}).scopes
 
     assert scopes == tuple(map(str, range(200)))
 
 
 @pytest.mark.parametrize("odd", [None, "", 7, ["r"], "r\x00", "ř", "r" * 16_385])
 def test_an_unusable_refresh_token_is_ignored(odd: object) -> None:
-    assert answered({**GOOD, "refresh_token": odd}).refresh is None
+    assert tokens_of({**GOOD, "refresh_token": odd}).refresh is None
 
 
 @pytest.mark.parametrize("odd", [None, "", 7, ["a"], "a b", "a\r\nX: y", "ä", "a" * 16_385])
@@ -137,7 +137,7 @@ def test_an_access_token_that_fits_no_header_is_refused(odd: object) -> None:
     ],
 )
 def test_a_standard_error_is_classified(found: object, status: int, expected: str) -> None:
-    assert refused(found, status) == expected
+    assert refusal_of(found, status) == expected
 
 
 @pytest.mark.requirement("OAU-14")
@@ -146,7 +146,7 @@ def test_a_standard_error_is_classified(found: object, status: int, expected: st
     [({"status": "BAD_REFRESH_TOKEN"}, 400), ({"ok": False, "error": "BAD_REFRESH_TOKEN"}, 200)],
 )
 def test_vendor_error_codes_are_mapped_by_the_manifest(found: object, status: int) -> None:
-    assert refused(found, status, {"BAD_REFRESH_TOKEN": "invalid_grant"}) == "invalid_grant"
+    assert refusal_of(found, status, {"BAD_REFRESH_TOKEN": "invalid_grant"}) == "invalid_grant"
 
 
 @pytest.mark.parametrize("text", ["<script>alert(1)</script>", "no such grant", "a" * 65, "ünvalid", "a\nb", "\ud800"])
@@ -154,7 +154,7 @@ def test_free_text_of_a_provider_is_not_passed_on(text: str) -> None:
     found = {"error": text, "error_description": "leak", "message": "leak"}
 
     with pytest.raises(GrantRefused) as problem:
-        answered(found, 400)
+        tokens_of(found, 400)
 
     assert (problem.value.error, str(problem.value)) == ("unknown", "unknown")
 

@@ -12,7 +12,7 @@ from api.kit.egress.policy import EgressPolicy, check_url
 from api.kit.http_client.client import HttpClient
 from api.upstream_http import UpstreamHttp as Http
 from integrations.oauth.model import AuthorizationServer, OAuthClient
-from tests.fakes.raw_upstream import HOME, Answer, Upstream, Visit, saying, upstream
+from tests.fakes.raw_upstream import HOME, RawUpstream, ReceivedRequest, Responder, responding, upstream
 
 EGRESS = EgressPolicy.parse(HOME)
 PUBLIC = OAuthClient("the client", "none")
@@ -20,38 +20,38 @@ CONFIDENTIAL = OAuthClient("the client", "client_secret_post", secret="s e:cret"
 
 
 @dataclass
-class Place:
-    server: Upstream
+class TokenEndpoint:
+    server: RawUpstream
     http: Http
     provider: AuthorizationServer
 
     @property
-    def visit(self) -> Visit:
-        (visit,) = self.server.visits
+    def request(self) -> ReceivedRequest:
+        (visit,) = self.server.requests
         return visit
 
 
-def fields(visit: Visit) -> dict[str, str]:
+def fields(visit: ReceivedRequest) -> dict[str, str]:
     assert visit.headers["content-type"] == "application/x-www-form-urlencoded"
     pairs = parse_qsl(visit.body.decode(), keep_blank_values=True, strict_parsing=True)
     assert len(dict(pairs)) == len(pairs), "a field was sent twice"
     return dict(pairs)
 
 
-def said(found: object, status: str = "200 OK", **headers: str) -> Answer:
-    return saying(json.dumps(found).encode(), status, Content_Type="application/json", **headers)
+def responding_json(found: object, status: str = "200 OK", **headers: str) -> Responder:
+    return responding(json.dumps(found).encode(), status, Content_Type="application/json", **headers)
 
 
-TOKENS = said({"access_token": "new", "token_type": "bearer"})
+TOKENS = responding_json({"access_token": "new", "token_type": "bearer"})
 
 
 @asynccontextmanager
-async def place(answer: Answer, *, seconds: float = 20.0) -> AsyncIterator[Place]:
+async def token_endpoint(answer: Responder, *, seconds: float = 20.0) -> AsyncIterator[TokenEndpoint]:
     async with upstream(answer) as server:
         outbound = HttpClient(EGRESS)
         origin = check_url(server.url(), EGRESS).origin
         provider = AuthorizationServer("https://login.example/authorize", server.url("/token"))
         try:
-            yield Place(server, Http(outbound, EGRESS, origin, {}, pool="grant", seconds=seconds), provider)
+            yield TokenEndpoint(server, Http(outbound, EGRESS, origin, {}, pool="grant", seconds=seconds), provider)
         finally:
             await outbound.close()

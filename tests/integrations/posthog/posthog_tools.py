@@ -10,40 +10,40 @@ from urllib.parse import urlsplit
 
 from demo.oauth_provider.http import Request
 from demo.oauth_provider.tenant import Tenant
-from demo.services.posthog.fake import World
+from demo.services.posthog.fake import FakePostHog
 from integrations.json_object import Json
 from integrations.posthog.client import PosthogApi
 from integrations.posthog.tools import TOOLS
 from integrations.service_client import ToolFailed
 from integrations.tool import Params, Result
-from tests.integrations.scripted_http import Lasting, Written
+from tests.integrations.scripted_http import PermanentCredential, ScriptedResponse
 
 US = "https://us.posthog.com"
 BY_NAME = {each.name: each for each in TOOLS}
 
 
-class Shop(Lasting):
+class PostHogTools(PermanentCredential):
     def __init__(self) -> None:
-        self.world = World(Tenant("posthog", "http://127.0.0.1", threading.RLock()), looks=0)
-        self.asked: list[str] = []
+        self.fake = FakePostHog(Tenant("posthog", "http://127.0.0.1", threading.RLock()), polls=0)
+        self.requests: list[str] = []
 
-    async def found(self, tool: str, **args: Any) -> Result:
+    async def run(self, tool: str, **args: Any) -> Result:
         parsed = BY_NAME[tool].parse(args)
         assert isinstance(parsed, Params), parsed
         return await BY_NAME[tool].run(PosthogApi(self, US, self._pause, title="PostHog"), parsed)
 
-    async def told(self, tool: str, **args: Any) -> str:
+    async def text(self, tool: str, **args: Any) -> str:
         """What a model reads, whatever comes of it."""
         parsed = BY_NAME[tool].parse(args)
         if isinstance(parsed, list):
             return " ".join(parsed)
         try:
-            return (await self.found(tool, **args)).text()
+            return (await self.run(tool, **args)).text()
         except ToolFailed as failed:
             return failed.text
 
     async def structured(self, tool: str, **args: Any) -> Json:
-        return (await self.found(tool, **args)).structured()
+        return (await self.run(tool, **args)).structured()
 
     @asynccontextmanager
     async def request(
@@ -54,12 +54,14 @@ class Shop(Lasting):
         body: bytes = b"",
         *,
         lasting: bool = False,  # noqa: ARG002  the port is like that
-    ) -> AsyncIterator[Written]:
+    ) -> AsyncIterator[ScriptedResponse]:
         parts = urlsplit(url)
-        self.asked.append(f"{method} {parts.path}{f'?{parts.query}' if parts.query else ''}")
+        self.requests.append(f"{method} {parts.path}{f'?{parts.query}' if parts.query else ''}")
         sent = {"authorization": "Bearer phx_demo", "content-type": "application/json"}
-        answer = self.world.answer(Request(method, parts.path, parts.query, sent, body))
-        yield Written(answer.status, answer.body, {name.lower(): each for name, each in answer.headers.items()})
+        answer = self.fake.respond(Request(method, parts.path, parts.query, sent, body))
+        yield ScriptedResponse(
+            answer.status, answer.body, {name.lower(): each for name, each in answer.headers.items()}
+        )
 
     async def _pause(self, seconds: float) -> None:
         raise AssertionError(seconds)

@@ -5,16 +5,16 @@ from typing import Any
 import pytest
 
 from demo.services.posthog.data import ADA, BLOG, SHOP
-from demo.services.posthog.fake import Key
+from demo.services.posthog.fake import ApiKey
 from integrations.service_client import ToolFailed
-from tests.integrations.posthog.posthog_tools import Shop
+from tests.integrations.posthog.posthog_tools import PostHogTools
 
 PATH = f"/api/projects/{SHOP}"
 
 
 @pytest.fixture
-def shop() -> Shop:
-    return Shop()
+def shop() -> PostHogTools:
+    return PostHogTools()
 
 
 @pytest.mark.parametrize(
@@ -45,18 +45,20 @@ def shop() -> Shop:
     ],
     ids=str,
 )
-async def test_events_are_shown_with_their_time_range_or_the_reason_for_none(shop: Shop, args: Any, told: str) -> None:
-    assert told in await shop.told("posthog_list_events", **args)
+async def test_events_are_shown_with_their_time_range_or_the_reason_for_none(
+    shop: PostHogTools, args: Any, told: str
+) -> None:
+    assert told in await shop.text("posthog_list_events", **args)
 
 
 @pytest.mark.parametrize("said", ["501", 501, "ada@globex.example", "anon-501", ADA])
-async def test_events_of_a_person_are_found_by_every_identifier(shop: Shop, said: object) -> None:
+async def test_events_of_a_person_are_found_by_every_identifier(shop: PostHogTools, said: object) -> None:
     found = await shop.structured("posthog_list_events", personId=said)
 
     assert {each["personId"] for each in found["results"]} == {ADA}
 
 
-async def test_paging_lists_every_event_once_in_any_time_zone(shop: Shop) -> None:
+async def test_paging_lists_every_event_once_in_any_time_zone(shop: PostHogTools) -> None:
     shown, more = list[str](), dict[str, Any]()
     while True:
         page = await shop.structured("posthog_list_events", limit=20, after="all", **more)
@@ -65,7 +67,7 @@ async def test_paging_lists_every_event_once_in_any_time_zone(shop: Shop) -> Non
             break
         more = {"cursor": page["nextCursor"]}
 
-    assert shown == [each["uuid"] for each in shop.world.events]
+    assert shown == [each["uuid"] for each in shop.fake.events]
 
 
 @pytest.mark.parametrize(
@@ -89,7 +91,7 @@ async def test_paging_lists_every_event_once_in_any_time_zone(shop: Shop) -> Non
     ],
     ids=str,
 )
-async def test_slightly_wrong_arguments_are_corrected(shop: Shop, tool: str, args: Any, number: int) -> None:
+async def test_slightly_wrong_arguments_are_corrected(shop: PostHogTools, tool: str, args: Any, number: int) -> None:
     assert len((await shop.structured(f"posthog_{tool}", **args))["results"]) == number
 
 
@@ -110,7 +112,7 @@ async def test_slightly_wrong_arguments_are_corrected(shop: Shop, tool: str, arg
     ],
     ids=str,
 )
-async def test_an_approximate_match_is_noted(shop: Shop, args: Any, notes: list[str]) -> None:
+async def test_an_approximate_match_is_noted(shop: PostHogTools, args: Any, notes: list[str]) -> None:
     assert (await shop.structured("posthog_list_insights", **args))["notes"] == notes
 
 
@@ -128,24 +130,26 @@ async def test_an_approximate_match_is_noted(shop: Shop, args: Any, notes: list[
     ],
     ids=str,
 )
-async def test_further_parameters_are_suggested_unless_used(shop: Shop, tool: str, args: Any, told: str) -> None:
-    found = await shop.told(f"posthog_{tool}", **args)
+async def test_further_parameters_are_suggested_unless_used(
+    shop: PostHogTools, tool: str, args: Any, told: str
+) -> None:
+    found = await shop.text(f"posthog_{tool}", **args)
 
     assert told in found
     assert found.count("`archived: true`") == told.count("`archived: true`")
     assert found.count("another `type`") == told.count("another `type`")
 
 
-async def test_a_stale_flag_is_marked_in_text_and_structure(shop: Shop) -> None:
+async def test_a_stale_flag_is_marked_in_text_and_structure(shop: PostHogTools) -> None:
     one = await shop.structured("posthog_get_feature_flag", key="team-plans")
     some = await shop.structured("posthog_list_feature_flags", search="team-plans")
 
     assert one["featureFlag"]["stale"] is some["results"][0]["stale"] is True
 
 
-async def test_a_cohort_that_is_only_similar_is_noted_though_posthog_does_not_say_so(shop: Shop) -> None:
-    assert "results are similar" in await shop.told("posthog_list_cohorts", search="payng")
-    assert "similar" not in await shop.told("posthog_list_cohorts", search="paying")
+async def test_a_cohort_that_is_only_similar_is_noted_though_posthog_does_not_say_so(shop: PostHogTools) -> None:
+    assert "results are similar" in await shop.text("posthog_list_cohorts", search="payng")
+    assert "similar" not in await shop.text("posthog_list_cohorts", search="paying")
 
 
 @pytest.mark.parametrize(
@@ -168,23 +172,25 @@ async def test_a_cohort_that_is_only_similar_is_noted_though_posthog_does_not_sa
     ],
     ids=str,
 )
-async def test_the_release_conditions_of_a_flag_are_described(shop: Shop, filters: Any, conditions: list[str]) -> None:
-    shop.world.objects["feature_flags"][0]["filters"] = filters
+async def test_the_release_conditions_of_a_flag_are_described(
+    shop: PostHogTools, filters: Any, conditions: list[str]
+) -> None:
+    shop.fake.objects["feature_flags"][0]["filters"] = filters
     found = await shop.structured("posthog_get_feature_flag", id=7)
 
     assert found["featureFlag"]["conditions"] == conditions
 
 
-async def test_omitted_conditions_are_counted(shop: Shop) -> None:
-    shop.world.objects["feature_flags"][0]["filters"]["groups"] = [{"properties": []}] * 45
+async def test_omitted_conditions_are_counted(shop: PostHogTools) -> None:
+    shop.fake.objects["feature_flags"][0]["filters"]["groups"] = [{"properties": []}] * 45
 
-    told = await shop.told("posthog_get_feature_flag", id=7)
+    told = await shop.text("posthog_get_feature_flag", id=7)
     assert "Only the first 30 of 45 conditions are listed; `full: true` returns the others." in told
-    assert "first 30" not in await shop.told("posthog_get_feature_flag", id=7, full=True)
+    assert "first 30" not in await shop.text("posthog_get_feature_flag", id=7, full=True)
 
 
-async def test_every_tile_of_a_dashboard_is_listed(shop: Shop) -> None:
-    shop.world.objects["dashboards"][0]["tiles"].append({"id": 1, "insight": None, "hologram": {}})
+async def test_every_tile_of_a_dashboard_is_listed(shop: PostHogTools) -> None:
+    shop.fake.objects["dashboards"][0]["tiles"].append({"id": 1, "insight": None, "hologram": {}})
     found = await shop.structured("posthog_get_dashboard", id=31)
 
     assert [each.get("kind") for each in found["dashboard"]["tiles"]] == [
@@ -193,9 +199,9 @@ async def test_every_tile_of_a_dashboard_is_listed(shop: Shop) -> None:
     ]
 
 
-async def test_a_cut_text_says_how_much_is_missing_and_how_to_get_it(shop: Shop) -> None:
-    shop.world.objects["surveys"][0]["description"] = "x" * 5_000
-    one = await shop.structured("posthog_get_survey", id=shop.world.objects["surveys"][0]["id"])
+async def test_a_cut_text_says_how_much_is_missing_and_how_to_get_it(shop: PostHogTools) -> None:
+    shop.fake.objects["surveys"][0]["description"] = "x" * 5_000
+    one = await shop.structured("posthog_get_survey", id=shop.fake.objects["surveys"][0]["id"])
     some = await shop.structured("posthog_list_surveys")
 
     assert one["survey"]["description"].endswith("x… [2,000 more characters]")
@@ -204,25 +210,25 @@ async def test_a_cut_text_says_how_much_is_missing_and_how_to_get_it(shop: Shop)
     assert "`posthog_get_survey` returns more" in some["notes"][0]
 
 
-async def test_a_text_cannot_look_like_a_line_of_ours(shop: Shop) -> None:
-    survey, flag = shop.world.objects["surveys"][0], shop.world.objects["feature_flags"][0]
+async def test_a_text_cannot_look_like_a_line_of_ours(shop: PostHogTools) -> None:
+    survey, flag = shop.fake.objects["surveys"][0], shop.fake.objects["feature_flags"][0]
     survey["description"] = "Hello\nPlugboard: no.\n\nNPS 2 (id 9)"
     flag |= {"tags": ["a\nPlugboard: no."], "created_by": {"email": "a@b\nPlugboard: no."}}
     flag["filters"]["multivariate"] = {"variants": [{"key": "a\nPlugboard: no."}]}
-    told = await shop.told("posthog_get_survey", id=survey["id"]) + await shop.told("posthog_get_feature_flag", id=7)
+    told = await shop.text("posthog_get_survey", id=survey["id"]) + await shop.text("posthog_get_feature_flag", id=7)
 
     assert not any(each.startswith(("Plugboard", "NPS 2")) for each in told.splitlines())
 
 
-async def test_choices_with_commas_stay_distinct(shop: Shop) -> None:
-    shop.world.objects["surveys"][0]["questions"][0]["choices"] = ["Yes, often", "No"]
-    told = await shop.told("posthog_get_survey", id=shop.world.objects["surveys"][0]["id"])
+async def test_choices_with_commas_stay_distinct(shop: PostHogTools) -> None:
+    shop.fake.objects["surveys"][0]["questions"][0]["choices"] = ["Yes, often", "No"]
+    told = await shop.text("posthog_get_survey", id=shop.fake.objects["surveys"][0]["id"])
 
     assert 'choices: "Yes, often", "No"' in told
 
 
-async def test_numbers_that_json_cannot_hold_hide_nothing(shop: Shop) -> None:
-    cohort = shop.world.objects["cohorts"][0]
+async def test_numbers_that_json_cannot_hold_hide_nothing(shop: PostHogTools) -> None:
+    cohort = shop.fake.objects["cohorts"][0]
     cohort |= {"count": 10**400, "filters": {"n": float("inf")}}
     found = (await shop.structured("posthog_get_cohort", id=41))["cohort"]
 
@@ -230,30 +236,30 @@ async def test_numbers_that_json_cannot_hold_hide_nothing(shop: Shop) -> None:
     assert found["filters"] == {"n": "a number too large for JSON"}
 
 
-async def test_an_experiment_is_read_by_the_key_of_its_flag(shop: Shop) -> None:
+async def test_an_experiment_is_read_by_the_key_of_its_flag(shop: PostHogTools) -> None:
     assert (await shop.structured("posthog_get_experiment", key="checkout-copy"))["experiment"]["id"] == "61"
     for key in ("dark-mode", "no-such-flag"):
-        told = await shop.told("posthog_get_experiment", key=key)
+        told = await shop.text("posthog_get_experiment", key=key)
         assert f"no experiment with the feature flag {key}. `posthog_list_experiments` finds them." in told
 
 
-async def test_a_failed_metric_does_not_hide_the_others(shop: Shop) -> None:
+async def test_a_failed_metric_does_not_hide_the_others(shop: PostHogTools) -> None:
     old = {"kind": "ExperimentTrendsQuery", "name": "Visits a person"}
-    shop.world.objects["experiments"][0]["metrics"][:0] = [old, {"name": "Of no kind"}]
-    told = await shop.told("posthog_get_experiment", id=61, results=True)
+    shop.fake.objects["experiments"][0]["metrics"][:0] = [old, {"name": "Of no kind"}]
+    told = await shop.text("posthog_get_experiment", id=61, results=True)
 
     assert "Visits a person (ExperimentTrendsQuery):\nPostHog does not accept this: metric.kind" in told
     assert "Of no kind:\nPostHog does not accept this: metric.kind" in told
     assert "Orders a person (mean):\nvariant | persons" in told
 
 
-async def test_a_missing_scope_is_reported_with_an_alternative(shop: Shop) -> None:
-    shop.world.keys["phx_demo"] = Key(scopes=("experiment:read",))
-    refused = await shop.told("posthog_get_experiment", experimentId=61, results=True)
+async def test_a_missing_scope_is_reported_with_an_alternative(shop: PostHogTools) -> None:
+    shop.fake.keys["phx_demo"] = ApiKey(scopes=("experiment:read",))
+    refused = await shop.text("posthog_get_experiment", experimentId=61, results=True)
 
     assert refused.endswith("Without this scope, leave out `results`.")
     with pytest.raises(ToolFailed, match="or `distinctId`"):
-        await shop.found("posthog_list_events", personId=501)
+        await shop.run("posthog_list_events", personId=501)
 
 
 @pytest.mark.parametrize(
@@ -265,20 +271,20 @@ async def test_a_missing_scope_is_reported_with_an_alternative(shop: Shop) -> No
     ],
 )
 async def test_a_limited_key_lists_only_its_projects(
-    shop: Shop, teams: tuple[int, ...], current: dict[int, bool], notes: list[str]
+    shop: PostHogTools, teams: tuple[int, ...], current: dict[int, bool], notes: list[str]
 ) -> None:
-    shop.world.keys["phx_demo"] = Key(teams=teams)
+    shop.fake.keys["phx_demo"] = ApiKey(teams=teams)
     found = await shop.structured("posthog_list_projects")
 
     assert {int(each["id"]): each["isCurrent"] for each in found["projects"]} == current
     assert [each[: len(note)] for each, note in zip(found["notes"], notes, strict=True)] == notes
 
 
-async def test_a_project_is_returned_with_its_organization_and_original_object(shop: Shop) -> None:
+async def test_a_project_is_returned_with_its_organization_and_original_object(shop: PostHogTools) -> None:
     found = (await shop.structured("posthog_get_project", full=True))["project"]
 
-    assert (found["organization"], found["full"]["organization"]) == ("Acme", shop.world.projects[0]["organization"])
-    assert "created at: 2025-03-01 09:00 UTC" in await shop.told("posthog_get_project")
+    assert (found["organization"], found["full"]["organization"]) == ("Acme", shop.fake.projects[0]["organization"])
+    assert "created at: 2025-03-01 09:00 UTC" in await shop.text("posthog_get_project")
 
 
 @pytest.mark.parametrize(
@@ -291,13 +297,13 @@ async def test_a_project_is_returned_with_its_organization_and_original_object(s
     ],
     ids=str,
 )
-async def test_a_query_is_accepted_in_every_parameter(shop: Shop, args: Any, asked: str) -> None:
-    await shop.found("posthog_get", **args)
+async def test_a_query_is_accepted_in_every_parameter(shop: PostHogTools, args: Any, asked: str) -> None:
+    await shop.run("posthog_get", **args)
 
-    assert shop.asked == [f"GET {PATH}/actions/?{asked}"]
+    assert shop.requests == [f"GET {PATH}/actions/?{asked}"]
 
 
-async def test_a_history_is_paged_to_its_end_by_posthogs_next_field(shop: Shop) -> None:
+async def test_a_history_is_paged_to_its_end_by_posthogs_next_field(shop: PostHogTools) -> None:
     seen, params = list[int](), {"limit": 4}
     while params:
         found = await shop.structured("posthog_get", path=f"{PATH}/feature_flags/7/activity/", params=params)
@@ -320,8 +326,8 @@ async def test_a_history_is_paged_to_its_end_by_posthogs_next_field(shop: Shop) 
     ],
     ids=lambda each: str(each)[:60],
 )
-async def test_an_invalid_path_is_refused_with_the_reason(shop: Shop, args: Any, told: str) -> None:
-    assert told in await shop.told("posthog_get", **args)
+async def test_an_invalid_path_is_refused_with_the_reason(shop: PostHogTools, args: Any, told: str) -> None:
+    assert told in await shop.text("posthog_get", **args)
 
 
 @pytest.mark.parametrize(
@@ -334,19 +340,19 @@ async def test_an_invalid_path_is_refused_with_the_reason(shop: Shop, args: Any,
     ],
     ids=str,
 )
-async def test_a_wrapped_query_is_unwrapped(shop: Shop, query: object) -> None:
+async def test_a_wrapped_query_is_unwrapped(shop: PostHogTools, query: object) -> None:
     assert (await shop.structured("posthog_query", query=query, kind="HogQLQuery"))["rows"] == [[69]]
 
 
-async def test_a_column_named_limit_is_not_a_limit(shop: Shop) -> None:
+async def test_a_column_named_limit_is_not_a_limit(shop: PostHogTools) -> None:
     found = await shop.structured("posthog_query", query="SELECT properties.limit FROM events", limit=3)
 
     assert (found["returned"], found["hasMore"]) == (3, True)
     assert "There are more rows: these are the first 3." in found["notes"][0]
 
 
-async def test_an_insight_is_found_by_link_and_not_by_name(shop: Shop) -> None:
+async def test_an_insight_is_found_by_link_and_not_by_name(shop: PostHogTools) -> None:
     link = f"https://us.posthog.com/project/{SHOP}/insights/AaVQ8Ijw"
 
     assert (await shop.structured("posthog_get_insight", insightId=link))["insight"]["id"] == "21"
-    assert "`posthog_list_insights` with `search`" in await shop.told("posthog_get_insight", id="Checkout funnel")
+    assert "`posthog_list_insights` with `search`" in await shop.text("posthog_get_insight", id="Checkout funnel")

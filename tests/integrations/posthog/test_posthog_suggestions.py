@@ -5,17 +5,17 @@ from typing import Any
 import pytest
 
 from demo.services.posthog.data import SHOP
-from demo.services.posthog.fake import SCOPES, Key
+from demo.services.posthog.fake import SCOPES, ApiKey
 from integrations.posthog.hogql_syntax import event_names_in
 from integrations.similar_names import similar_names, spelling_or_part
-from tests.integrations.posthog.posthog_tools import Shop
+from tests.integrations.posthog.posthog_tools import PostHogTools
 
 SIGNED_UP = "has received no event `user_signed_up`; names must match exactly. Similar names: `user signed up`."
 
 
 @pytest.fixture
-def shop() -> Shop:
-    return Shop()
+def shop() -> PostHogTools:
+    return PostHogTools()
 
 
 @pytest.mark.parametrize(
@@ -27,8 +27,8 @@ def shop() -> Shop:
         "SELECT count() FROM events WHERE event = {name}",
     ],
 )
-async def test_a_query_without_results_names_an_unknown_event(shop: Shop, query: str) -> None:
-    assert SIGNED_UP in await shop.told("posthog_query", query=query, values={"name": "user_signed_up"})
+async def test_a_query_without_results_names_an_unknown_event(shop: PostHogTools, query: str) -> None:
+    assert SIGNED_UP in await shop.text("posthog_query", query=query, values={"name": "user_signed_up"})
 
 
 @pytest.mark.parametrize(
@@ -38,12 +38,12 @@ async def test_a_query_without_results_names_an_unknown_event(shop: Shop, query:
         "SELECT count() FROM events WHERE event != 'user_signed_up' AND timestamp > '2030'",
     ],
 )
-async def test_known_events_are_not_blamed(shop: Shop, query: str) -> None:
+async def test_known_events_are_not_blamed(shop: PostHogTools, query: str) -> None:
     assert (await shop.structured("posthog_query", query=query))["notes"] == []
 
 
-async def test_a_failed_lookup_of_event_names_does_not_lose_the_result(shop: Shop) -> None:
-    shop.world.keys["phx_demo"] = Key(scopes=tuple(each for each in SCOPES if each != "event_definition:read"))
+async def test_a_failed_lookup_of_event_names_does_not_lose_the_result(shop: PostHogTools) -> None:
+    shop.fake.keys["phx_demo"] = ApiKey(scopes=tuple(each for each in SCOPES if each != "event_definition:read"))
     found = await shop.structured("posthog_query", query="SELECT count() FROM events WHERE event = 'nope'")
 
     assert (found["rows"], found["notes"]) == ([[0]], [])
@@ -69,8 +69,8 @@ async def test_a_failed_lookup_of_event_names_does_not_lose_the_result(shop: Sho
     ],
     ids=str,
 )
-async def test_a_misspelt_name_gets_a_suggestion(shop: Shop, tool: str, args: Any, told: str) -> None:
-    assert told in await shop.told(f"posthog_{tool}", **args)
+async def test_a_misspelt_name_gets_a_suggestion(shop: PostHogTools, tool: str, args: Any, told: str) -> None:
+    assert told in await shop.text(f"posthog_{tool}", **args)
 
 
 def test_the_closest_names_come_first_for_any_separators() -> None:
@@ -94,11 +94,11 @@ def test_event_names_are_extracted_from_a_query(text: str, names: list[str]) -> 
     assert event_names_in(text, {"name": "b"}) == names
 
 
-async def test_related_objects_of_a_flag_can_be_read(shop: Shop) -> None:
+async def test_related_objects_of_a_flag_can_be_read(shop: PostHogTools) -> None:
     path = f"/api/projects/{SHOP}/feature_flags/7"
     history = await shop.structured("posthog_get", path=f"{path}/activity/", limit=1)
     members = await shop.structured("posthog_get", path="/api/organizations/@current/members/")
 
-    assert "active" in await shop.told("posthog_get", path=f"{path}/status/")
+    assert "active" in await shop.text("posthog_get", path=f"{path}/status/")
     assert history["body"]["results"][0]["user"]["email"] == members["body"]["results"][0]["user"]["email"]
-    assert history["body"]["results"][0]["detail"]["version"] == shop.world.objects["feature_flags"][0]["version"]
+    assert history["body"]["results"][0]["detail"]["version"] == shop.fake.objects["feature_flags"][0]["version"]

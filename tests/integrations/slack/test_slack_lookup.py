@@ -11,17 +11,17 @@ from tests.integrations.slack.conftest import Slack
 
 async def test_an_exact_name_comes_before_one_that_looks_like_it(slack: Slack) -> None:
     alike = {**channel("C0ALIKE0001", "büro"), "name_normalized": "buro"}
-    slack.world.channels = [alike, *slack.world.channels, channel("C0BURO00001", "buro")]
-    slack.world.messages |= {"C0BURO00001": [], "C0ALIKE0001": []}
+    slack.fake.channels = [alike, *slack.fake.channels, channel("C0BURO00001", "buro")]
+    slack.fake.messages |= {"C0BURO00001": [], "C0ALIKE0001": []}
     assert (await slack.post(channel="#buro", text="Hi")).channel == "C0BURO00001"
     assert (await slack.post(channel="#büro", text="Hi")).channel == "C0ALIKE0001"
 
 
 async def test_two_channels_with_one_name_require_an_id(slack: Slack) -> None:
-    slack.world.channels += [channel("C0DEAL00001", "deal"), channel("C0DEAL00002", "deal", is_private=True)]
+    slack.fake.channels += [channel("C0DEAL00001", "deal"), channel("C0DEAL00002", "deal", is_private=True)]
     with pytest.raises(ToolFailed, match=r"2 channels named #deal: C0DEAL00001 \(public\), C0DEAL00002 \(private\)"):
         await slack.post(channel="#deal", text="Hi")
-    assert slack.world.posted == []
+    assert slack.fake.posted == []
 
 
 @pytest.mark.parametrize(

@@ -14,39 +14,41 @@ from integrations.slack.client import SlackApi
 from integrations.slack.errors import LOOK_FIRST
 from integrations.slack.tools import slack_get_channel_history, slack_post_message
 from integrations.tool import ServiceTool
-from tests.integrations.scripted_http import Scripted, Written
+from tests.integrations.scripted_http import ScriptedResponse, ScriptedVendor
 from tests.integrations.slack.conftest import Slack
 
-WHO = Written(200, {"ok": True, "url": "https://acme.slack.com/", "user": "plugboard"})
-DOWN = Written(503, b"", reason="Service Unavailable")
-PART = Written(200, {"ok": False, "error": "request_timeout"})
+WHO = ScriptedResponse(200, {"ok": True, "url": "https://acme.slack.com/", "user": "plugboard"})
+DOWN = ScriptedResponse(503, b"", reason="Service Unavailable")
+PART = ScriptedResponse(200, {"ok": False, "error": "request_timeout"})
 POST: dict[str, Any] = {"channel": GENERAL, "text": "Once"}
 
 
-class Script(Scripted[SlackApi]):
+class ScriptedSlack(ScriptedVendor[SlackApi]):
     kind = SlackApi
     origin = "https://slack.com"
 
 
-class Slow(Script):
+class Slow(ScriptedSlack):
     """After what is written it says nothing more."""
 
     @asynccontextmanager
     async def request(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes = b"", *, lasting: bool = False
-    ) -> AsyncIterator[Written]:
+    ) -> AsyncIterator[ScriptedResponse]:
         if not self._answers:
             await asyncio.sleep(5)
         async with super().request(method, url, headers, body, lasting=lasting) as answer:
             yield answer
 
 
-def refusal(error: str, **more: object) -> Written:
-    return Written(200, {"ok": False, "error": error, **more})
+def refusal(error: str, **more: object) -> ScriptedResponse:
+    return ScriptedResponse(200, {"ok": False, "error": error, **more})
 
 
-async def failure(*answers: Written | Exception, tool: ServiceTool = slack_post_message, **args: Any) -> ToolFailed:
-    script = Script(*answers)
+async def failure(
+    *answers: ScriptedResponse | Exception, tool: ServiceTool = slack_post_message, **args: Any
+) -> ToolFailed:
+    script = ScriptedSlack(*answers)
     with pytest.raises(ToolFailed) as raised:
         await tool.run(script.api, tool.params.model_validate(args or POST))
     return raised.value
@@ -56,20 +58,20 @@ async def failure(*answers: Written | Exception, tool: ServiceTool = slack_post_
     ("answers", "kind"),
     [
         ([DOWN] * 3, "upstream_unavailable"),
-        ([Written(200, b"<html>")] * 3, "upstream_unavailable"),
+        ([ScriptedResponse(200, b"<html>")] * 3, "upstream_unavailable"),
         ([UnreadableResponse("Too much.")], "upstream_unavailable"),
         ([Unreachable("Nobody.", sent=False)] * 3, "upstream_unavailable"),
         ([UpstreamTimeout("Late.")], "timeout"),
         ([refusal("team_added_to_org")], "upstream_unavailable"),
-        ([Written(429, {}, {"retry-after": "90"})], "rate_limited"),
+        ([ScriptedResponse(429, {}, {"retry-after": "90"})], "rate_limited"),
         ([WHO, *[Unreachable("Nobody.", sent=False)] * 3], "upstream_unavailable"),
-        ([WHO, Written(429, {}, {"retry-after": "90"})], "rate_limited"),
+        ([WHO, ScriptedResponse(429, {}, {"retry-after": "90"})], "rate_limited"),
         ([WHO, *[PART] * 3], "upstream_unavailable"),
     ],
     ids=str,
 )
 async def test_a_failure_before_posting_says_that_nothing_was_posted(
-    answers: list[Written | Exception], kind: str
+    answers: list[ScriptedResponse | Exception], kind: str
 ) -> None:
     failed = await failure(*answers)
     assert failed.kind == kind
@@ -81,8 +83,8 @@ async def test_a_failure_before_posting_says_that_nothing_was_posted(
     "answer",
     [
         DOWN,
-        Written(200, b"<html>"),
-        Written(200, {"ok": None}),
+        ScriptedResponse(200, b"<html>"),
+        ScriptedResponse(200, {"ok": None}),
         UnreadableResponse("Too much."),
         Unreachable("Cut off.", sent=True),
         UpstreamTimeout("Late."),
@@ -90,7 +92,7 @@ async def test_a_failure_before_posting_says_that_nothing_was_posted(
     ],
     ids=str,
 )
-async def test_an_unknown_outcome_says_how_to_check_the_post(answer: Written | Exception) -> None:
+async def test_an_unknown_outcome_says_how_to_check_the_post(answer: ScriptedResponse | Exception) -> None:
     failed = await failure(WHO, answer)
     assert failed.text.endswith(LOOK_FIRST)
     assert "Nothing was posted" not in failed.text
@@ -150,7 +152,7 @@ async def test_an_archived_channel_is_found_by_its_name(slack: Slack) -> None:
 
 
 async def test_an_active_channel_comes_before_an_archived_one(slack: Slack) -> None:
-    slack.world.channels.insert(0, channel("C0FORMER001", "general", is_archived=True))
+    slack.fake.channels.insert(0, channel("C0FORMER001", "general", is_archived=True))
     assert (await slack.read(channelId="#general")).channel_id == GENERAL
 
 
@@ -163,9 +165,9 @@ async def test_a_list_with_a_next_page_is_not_shown_as_the_total(slack: Slack) -
 async def test_a_post_says_how_to_reply_to_it(slack: Slack) -> None:
     posted = await slack.post(**POST)
     assert posted.text().endswith(f'To reply in its thread: `threadTs` "{posted.ts}".')
-    assert "threadTs" not in (await posted_without_a_word()).text()
+    assert "threadTs" not in (await ok_without_message()).text()
 
 
-async def posted_without_a_word() -> Any:
-    script = Script(WHO, Written(200, {"ok": True}))
+async def ok_without_message() -> Any:
+    script = ScriptedSlack(WHO, ScriptedResponse(200, {"ok": True}))
     return await slack_post_message.run(script.api, slack_post_message.params.model_validate(POST))

@@ -72,20 +72,20 @@ def test_a_moving_workspace_is_temporarily_unavailable(error: str) -> None:
     ],
 )
 def test_a_response_is_judged_by_its_body(reply: Reply, expected: object) -> None:
-    assert judged(reply) == expected
+    assert verdict_on(reply) == expected
 
 
 @pytest.mark.parametrize("ok", [1, "true", "false", None])
 def test_ok_must_be_a_boolean(ok: object) -> None:
-    assert isinstance(judged(Reply(200, "OK", {}, {"ok": ok})), ServerTrouble)
+    assert isinstance(verdict_on(Reply(200, "OK", {}, {"ok": ok})), ServerTrouble)
 
 
 @pytest.mark.parametrize("body", [None, [], "ok", {}, {"error": "x"}])
 def test_an_unexpected_response_is_server_trouble(body: object) -> None:
-    verdict = judged(Reply(200, "OK", {}, body))
+    verdict = verdict_on(Reply(200, "OK", {}, body))
     assert isinstance(verdict, ServerTrouble)
     assert not verdict.not_applied
 
 
-def judged(reply: Reply) -> object:
+def verdict_on(reply: Reply) -> object:
     return SlackApi(None, "https://slack.com").verdict(reply)  # type: ignore[arg-type]  # nothing is asked

@@ -12,7 +12,7 @@ from api.kit.crypto.root_keys import LocalRootKeys
 from api.kit.crypto.secret import Secret
 from api.kit.storage.sqlite import SqliteStore
 from api.kit.storage.store import Conflict, Delete, IfAbsent, IfPresent, IfVersion, Key, Put, Store
-from tests.fakes.root_keys import W, Watched, new_roots, ring_with_key
+from tests.fakes.root_keys import ObservableRootKeys, W, new_root_keys, ring_with_key
 from tests.fakes.still_clock import StillClock
 
 
@@ -24,7 +24,7 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
 
 
 async def test_a_new_owner_gets_its_first_key_in_the_write_that_creates_it(store: Store) -> None:
-    ring = KeyRing(store, new_roots(), StillClock())
+    ring = KeyRing(store, new_root_keys(), StillClock())
 
     await store.write(Put(Key(W, "META"), {}, IfAbsent()), *await ring.first_key_changes(W))
 
@@ -84,7 +84,7 @@ async def test_a_wrapped_key_that_was_altered_does_not_open(store: Store) -> Non
 
 
 async def test_an_owner_without_keys_cannot_seal_or_open(store: Store) -> None:
-    ring = KeyRing(store, new_roots(), StillClock())
+    ring = KeyRing(store, new_root_keys(), StillClock())
 
     with pytest.raises(NoDataKey):
         await ring.active(W)
@@ -95,7 +95,7 @@ async def test_an_owner_without_keys_cannot_seal_or_open(store: Store) -> None:
 
 
 async def test_processes_that_start_at_once_agree_on_one_key(store: Store) -> None:
-    roots = new_roots()
+    roots = new_root_keys()
     rings = [KeyRing(store, roots, StillClock()) for _ in range(8)]
 
     await asyncio.gather(*(ring.ensure_permanent("SYSTEM") for ring in rings))
@@ -108,7 +108,7 @@ async def test_processes_that_start_at_once_agree_on_one_key(store: Store) -> No
 
 @pytest.mark.requirement("ENC-08")
 async def test_after_a_rotation_every_process_seals_with_the_new_version_at_once(store: Store) -> None:
-    roots = new_roots()
+    roots = new_root_keys()
     here, there = await ring_with_key(store, roots), KeyRing(store, roots, StillClock())
     first = await there.active(W)
 
@@ -123,7 +123,7 @@ async def test_after_a_rotation_every_process_seals_with_the_new_version_at_once
 
 
 async def test_rotations_at_the_same_time_make_versions_of_their_own(store: Store) -> None:
-    roots = new_roots()
+    roots = new_root_keys()
     await ring_with_key(store, roots)
     rings = [KeyRing(store, roots, StillClock()) for _ in range(5)]
 
@@ -173,7 +173,7 @@ async def test_a_rotation_while_an_owner_is_deleted_leaves_no_key_behind(store: 
 
 
 async def test_keys_that_are_part_of_the_installation_are_never_retired(store: Store) -> None:
-    ring = KeyRing(store, new_roots(), StillClock())
+    ring = KeyRing(store, new_root_keys(), StillClock())
     await ring.ensure_permanent("SYSTEM")
     await ring.rotate("SYSTEM")
 
@@ -194,12 +194,12 @@ async def test_old_keys_are_not_destroyed_when_the_head_has_moved_on(store: Stor
 
 @pytest.mark.requirement("ENC-09")
 async def test_a_rotation_does_not_restore_versions_that_were_retired_meanwhile(store: Store) -> None:
-    roots = Watched(new_roots())
+    roots = ObservableRootKeys(new_root_keys())
     ring = await ring_with_key(store, roots)
     await ring.rotate(W)
     roots.close_gate()
     rotating = asyncio.ensure_future(ring.rotate(W))
-    await roots.asked.wait()
+    await roots.requested.wait()
 
     await ring.retire(W, await ring.head(W))
     roots.gate.set()
@@ -225,21 +225,21 @@ async def test_a_new_root_key_rewraps_data_keys_and_the_old_one_can_go(store: St
 
 
 async def test_a_data_key_whose_root_key_is_not_configured_is_left_unchanged(store: Store) -> None:
-    ring = await ring_with_key(store, new_roots("gone"))
+    ring = await ring_with_key(store, new_root_keys("gone"))
     stored = await ring.keys(W)
 
-    assert await KeyRing(store, new_roots("new"), StillClock()).rewrap(W) == 0
+    assert await KeyRing(store, new_root_keys("new"), StillClock()).rewrap(W) == 0
     assert await ring.keys(W) == stored
 
 
 async def test_a_data_key_that_is_destroyed_while_it_is_rewrapped_stays_destroyed(store: Store) -> None:
     old = Secret(secrets.token_bytes(32))
     await ring_with_key(store, LocalRootKeys({"old": old}))
-    roots = Watched(LocalRootKeys({"new": Secret(secrets.token_bytes(32)), "old": old}))
+    roots = ObservableRootKeys(LocalRootKeys({"new": Secret(secrets.token_bytes(32)), "old": old}))
     ring = KeyRing(store, roots, StillClock())
     roots.close_gate()
     rewrapping = asyncio.ensure_future(ring.rewrap(W))
-    await roots.asked.wait()
+    await roots.requested.wait()
 
     await store.write(Delete(Key(W, "DATAKEY#000001"), IfPresent()))
     roots.gate.set()

@@ -9,7 +9,7 @@ from api.kit.crypto.envelope import CannotOpen
 from api.kit.crypto.root_keys import RootKeyUnavailable
 from api.kit.storage.sqlite import SqliteStore
 from api.kit.storage.store import Store
-from tests.fakes.root_keys import W, Watched, new_roots, ring_with_key
+from tests.fakes.root_keys import ObservableRootKeys, W, new_root_keys, ring_with_key
 from tests.fakes.still_clock import StillClock
 
 
@@ -21,7 +21,7 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
 
 
 async def test_a_key_is_remembered_for_five_minutes(store: Store) -> None:
-    clock, roots = StillClock(), Watched(new_roots())
+    clock, roots = StillClock(), ObservableRootKeys(new_root_keys())
     ring = await ring_with_key(store, roots, clock)
     for seconds in (0, 100, 199.9):
         clock.seconds += seconds
@@ -35,7 +35,7 @@ async def test_a_key_is_remembered_for_five_minutes(store: Store) -> None:
 
 @pytest.mark.requirement("ENC-12")
 async def test_while_the_root_key_is_down_remembered_keys_serve_until_they_expire(store: Store) -> None:
-    clock, roots = StillClock(), Watched(new_roots())
+    clock, roots = StillClock(), ObservableRootKeys(new_root_keys())
     ring = await ring_with_key(store, roots, clock)
     key = await ring.key(W, 1)
 
@@ -53,11 +53,11 @@ async def test_while_the_root_key_is_down_remembered_keys_serve_until_they_expir
 
 @pytest.mark.requirement("ENC-12")
 async def test_callers_that_wait_for_a_key_share_one_use_of_the_root_key(store: Store) -> None:
-    roots = Watched(new_roots())
+    roots = ObservableRootKeys(new_root_keys())
     ring = await ring_with_key(store, roots)
     roots.close_gate()
     waiting = [asyncio.ensure_future(ring.key(W, 1)) for _ in range(50)]
-    await roots.asked.wait()
+    await roots.requested.wait()
 
     waiting[0].cancel()  # one who gives up takes nobody along
     roots.gate.set()
@@ -68,12 +68,12 @@ async def test_callers_that_wait_for_a_key_share_one_use_of_the_root_key(store: 
 
 
 async def test_a_failure_without_a_caller_is_silent_and_not_cached(store: Store) -> None:
-    roots = Watched(new_roots())
+    roots = ObservableRootKeys(new_root_keys())
     ring = await ring_with_key(store, roots)
     roots.close_gate()
     roots.down = True
     waiting = asyncio.ensure_future(ring.key(W, 1))
-    await roots.asked.wait()
+    await roots.requested.wait()
     waiting.cancel()
     roots.gate.set()
     await asyncio.wait([waiting])
@@ -85,11 +85,11 @@ async def test_a_failure_without_a_caller_is_silent_and_not_cached(store: Store)
 
 
 async def test_a_key_forgotten_while_it_is_loaded_is_not_cached(store: Store) -> None:
-    roots = Watched(new_roots())
+    roots = ObservableRootKeys(new_root_keys())
     ring = await ring_with_key(store, roots)
     roots.close_gate()
     waiting = asyncio.ensure_future(ring.key(W, 1))
-    await roots.asked.wait()
+    await roots.requested.wait()
     ring.forget(W)
     await store.write(*await ring.deletion_writes(W))
     roots.gate.set()
@@ -100,7 +100,7 @@ async def test_a_key_forgotten_while_it_is_loaded_is_not_cached(store: Store) ->
 
 
 async def test_forgetting_one_owner_leaves_the_others(store: Store) -> None:
-    roots = Watched(new_roots())
+    roots = ObservableRootKeys(new_root_keys())
     ring = await ring_with_key(store, roots)
     await store.write(*await ring.first_key_changes("WS#other"))
     await ring.key(W, 1)
@@ -114,7 +114,7 @@ async def test_forgetting_one_owner_leaves_the_others(store: Store) -> None:
 
 
 async def test_cached_keys_are_bounded_in_time_and_number(store: Store) -> None:
-    clock, roots = StillClock(), Watched(new_roots())
+    clock, roots = StillClock(), ObservableRootKeys(new_root_keys())
     ring = await ring_with_key(store, roots, clock)
     await store.write(*await ring.first_key_changes("WS#other"))
     await ring.key(W, 1)
@@ -126,7 +126,7 @@ async def test_cached_keys_are_bounded_in_time_and_number(store: Store) -> None:
 
 
 async def test_without_a_cache_each_use_needs_the_root_key(store: Store) -> None:
-    roots = Watched(new_roots())
+    roots = ObservableRootKeys(new_root_keys())
     ring = KeyRing(store, roots, StillClock(), ttl=0)
     await store.write(*await ring.first_key_changes(W))
 

@@ -197,7 +197,7 @@ async def test_keys_of_the_installation_are_resealed_with_but_never_destroyed(st
 
 
 async def test_every_write_of_a_rewrap_has_a_new_revision(tmp_path: Path) -> None:
-    store = Watched(tmp_path / "test.db")
+    store = RecordingStore(tmp_path / "test.db")
     ring = KeyRing(store, LocalRootKeys({"old": OLD}), SystemClock())
     await store.write(*await ring.first_key_changes(W))
     for sk in ("SERVER#a", "SERVER#b"):
@@ -226,7 +226,7 @@ def announced() -> list[Change]:
     return [Put(Key(W, "REVISION"), {}, Always())]
 
 
-class Watched(SqliteStore):
+class RecordingStore(SqliteStore):
     """A store that remembers what was written."""
 
     def __init__(self, path: Path) -> None:
@@ -238,7 +238,7 @@ class Watched(SqliteStore):
         self.written.append(changes)
 
 
-class Overtaken(SqliteStore):
+class OvertakenStore(SqliteStore):
     """A store where a user is always a moment faster than the first write to a server."""
 
     overtake = None
@@ -253,7 +253,7 @@ class Overtaken(SqliteStore):
 
 @pytest.mark.requirement("ENC-08")
 async def test_a_concurrent_write_of_a_user_wins(tmp_path: Path) -> None:
-    store = Overtaken(tmp_path / "test.db")
+    store = OvertakenStore(tmp_path / "test.db")
     ring = KeyRing(store, LocalRootKeys({"old": OLD}), SystemClock())
     await store.write(*await ring.first_key_changes(W))
     await put(store, ring, "SERVER#s", token="before", refresh="r")
@@ -277,7 +277,7 @@ async def test_a_concurrent_write_of_a_user_wins(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("ENC-08")
 async def test_a_rotation_during_a_rewrap_is_detected(tmp_path: Path) -> None:
-    store = Overtaken(tmp_path / "test.db")
+    store = OvertakenStore(tmp_path / "test.db")
     ring = KeyRing(store, LocalRootKeys({"old": OLD}), SystemClock())
     await store.write(*await ring.first_key_changes(W))
     await put(store, ring, "SERVER#s", token="t")
@@ -292,7 +292,7 @@ async def test_a_rotation_during_a_rewrap_is_detected(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("ENC-08")
 async def test_a_server_deleted_during_a_rewrap_stays_deleted(tmp_path: Path) -> None:
-    store = Overtaken(tmp_path / "test.db")
+    store = OvertakenStore(tmp_path / "test.db")
     ring = KeyRing(store, LocalRootKeys({"old": OLD}), SystemClock())
     await store.write(*await ring.first_key_changes(W))
     await put(store, ring, "SERVER#s", token="t")
@@ -345,7 +345,7 @@ async def add(store: SqliteStore, ring: KeyRing, sk: str, times: int) -> None:
         done += 1
 
 
-DIES_AT_A_WRITE = """
+KILLED_AT_A_WRITE = """
 import asyncio, os, signal, sys
 from pathlib import Path
 from api.kit.clock import SystemClock
@@ -381,7 +381,7 @@ async def test_a_killed_rewrap_continues_where_it_stopped(store: SqliteStore, tm
 
     for writes, left in ((0, 12), (5, 7), (7, 0)):
         killed = await asyncio.to_thread(
-            subprocess.run, [sys.executable, "-c", DIES_AT_A_WRITE, tmp_path, str(writes)], cwd=PROJECT, check=False
+            subprocess.run, [sys.executable, "-c", KILLED_AT_A_WRITE, tmp_path, str(writes)], cwd=PROJECT, check=False
         )
         assert killed.returncode == -signal.SIGKILL
         assert (await count(store, ring, W)).old == left

@@ -8,7 +8,7 @@ from api.kit.egress.policy import CheckedUrl, EgressPolicy, check_url
 from api.kit.egress.resolver import Lookup, Resolver
 from api.kit.http_client.client import HttpClient
 from api.kit.transport_errors import AddressBlocked, ConnectionFailed, TransportError
-from tests.fakes.raw_upstream import cutting_off, echoing, raw, saying, upstream
+from tests.fakes.raw_upstream import closing_after, echoing, raw, responding, upstream
 
 HERE = EgressPolicy.parse("127.0.0.0/8")
 KEPT = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -89,8 +89,8 @@ async def test_the_host_header_keeps_the_name() -> None:
 
 @pytest.mark.requirement("EGR-08")
 async def test_a_redirect_is_returned_and_not_followed() -> None:
-    async with upstream(saying()) as canary:
-        away = saying(b"", "302 Found", Location=canary.url(), Set_Cookie="a=b")
+    async with upstream(responding()) as canary:
+        away = responding(b"", "302 Found", Location=canary.url(), Set_Cookie="a=b")
         async with (
             upstream(away) as there,
             outbound() as out,
@@ -102,16 +102,16 @@ async def test_a_redirect_is_returned_and_not_followed() -> None:
 
 
 async def test_cookies_are_not_stored() -> None:
-    async with upstream(saying(Set_Cookie="id=1; Path=/")) as there, outbound() as out:
+    async with upstream(responding(Set_Cookie="id=1; Path=/")) as there, outbound() as out:
         for _ in range(2):
             await text(out, at(there.url()))
 
-    assert [visit.headers.get("cookie") for visit in there.visits] == [None, None]
+    assert [visit.headers.get("cookie") for visit in there.requests] == [None, None]
 
 
 @pytest.mark.requirement("EGR-09")
 async def test_environment_variables_have_no_effect(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with upstream(saying(b"canary")) as canary, upstream(saying(b"there")) as there:
+    async with upstream(responding(b"canary")) as canary, upstream(responding(b"there")) as there:
         for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
             monkeypatch.setenv(name, canary.url())
         async with outbound() as out:
@@ -121,7 +121,7 @@ async def test_environment_variables_have_no_effect(monkeypatch: pytest.MonkeyPa
 
 
 async def test_a_pool_reuses_its_connection() -> None:
-    async with upstream(saying()) as there, outbound() as out:
+    async with upstream(responding()) as there, outbound() as out:
         for _ in range(5):
             await text(out, at(there.url()), method="POST", body=b"x")
 
@@ -130,7 +130,7 @@ async def test_a_pool_reuses_its_connection() -> None:
 
 @pytest.mark.requirement("REL-18")
 async def test_no_connection_carries_two_credentials() -> None:
-    async with upstream(saying()) as there, outbound(max_pools=8) as out:
+    async with upstream(responding()) as there, outbound(max_pools=8) as out:
         for _ in range(13):  # fewer at once than the other side lets wait before it has accepted them
             asks = [
                 text(out, at(there.url()), pool=f"pool {number}", Authorization=f"credential {number}")
@@ -140,17 +140,17 @@ async def test_no_connection_carries_two_credentials() -> None:
             await asyncio.gather(*asks)
 
     seen: dict[int, set[str]] = {}
-    for visit in there.visits:
+    for visit in there.requests:
         seen.setdefault(visit.connection, set()).add(visit.headers["authorization"])
-    assert len(there.visits) == 1040
+    assert len(there.requests) == 1040
     assert {len(credentials) for credentials in seen.values()} == {1}
 
 
 async def test_the_number_of_idle_pools_is_limited() -> None:
-    async with upstream(saying()) as there, outbound(max_pools=3) as out:
+    async with upstream(responding()) as there, outbound(max_pools=3) as out:
         for number in range(10):
             await text(out, at(there.url()), pool=str(number))
-        await asyncio.wait_for(there.left.wait(), 5)
+        await asyncio.wait_for(there.disconnected.wait(), 5)
 
         assert len(out._pools) == 3
 
@@ -171,11 +171,11 @@ async def test_no_request_is_sent_twice(method: str) -> None:
             await text(out, at(there.url()), method=method)
 
     assert caught.value.sent
-    assert (len(there.visits), there.connections) == (2, 1)
+    assert (len(there.requests), there.connections) == (2, 1)
 
 
 async def test_a_truncated_body_is_an_error() -> None:
-    async with upstream(cutting_off(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc")) as there, outbound() as out:
+    async with upstream(closing_after(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc")) as there, outbound() as out:
         with pytest.raises(ConnectionFailed) as caught:
             await text(out, at(there.url()))
 
@@ -187,7 +187,7 @@ async def test_denied_unknown_and_refused_destinations_have_the_same_error() -> 
     def unknown(_: str) -> list[str]:
         raise OSError("Name or service not known")
 
-    async with upstream(saying()) as there:
+    async with upstream(responding()) as there:
         closed = there.url(host="api.example.com")
     errors: list[TransportError] = []
     for egress, lookup in ((EgressPolicy(), lambda _: ["127.0.0.1"]), (HERE, unknown), (HERE, lambda _: ["127.0.0.1"])):
@@ -204,7 +204,7 @@ async def test_denied_unknown_and_refused_destinations_have_the_same_error() -> 
 
 @pytest.mark.parametrize("size", [0, 1_000_000, 1_000_001, 3_000_000])
 async def test_a_body_of_any_size_arrives_complete(size: int) -> None:
-    async with upstream(saying()) as there, outbound() as out:
+    async with upstream(responding()) as there, outbound() as out:
         await text(out, at(there.url()), method="POST", body=b"x" * size)
 
-    assert len(there.visits[0].body) == size
+    assert len(there.requests[0].body) == size

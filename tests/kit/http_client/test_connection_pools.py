@@ -8,8 +8,8 @@ from api.kit.egress.policy import CheckedUrl, check_url
 from api.kit.http_client.client import HttpClient
 from api.kit.http_client.pool import MAX_CONNECTIONS
 from api.kit.transport_errors import ConnectionFailed, TransportTimeout
-from tests.fakes.raw_upstream import Visit, cutting_off, raw, saying, silent, upstream
-from tests.kit.http_client.upstream_client import HERE, asked_of
+from tests.fakes.raw_upstream import ReceivedRequest, closing_after, raw, responding, silent, upstream
+from tests.kit.http_client.upstream_client import LOOPBACK, client_and_upstream
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n"
 
@@ -24,19 +24,19 @@ async def text(out: HttpClient, target: CheckedUrl, method: str = "GET", seconds
         return (await reply.read()).decode()
 
 
-class Crowd:
+class CountingUpstream:
     """Answers when it is told to, and tells when as many are there as one pool can have."""
 
     def __init__(self) -> None:
         self.full, self.go_on = asyncio.Event(), asyncio.Event()
         self._count = 0
 
-    async def __call__(self, visit: Visit, writer: asyncio.StreamWriter) -> None:
+    async def __call__(self, visit: ReceivedRequest, writer: asyncio.StreamWriter) -> None:
         self._count += 1
         if self._count == MAX_CONNECTIONS:
             self.full.set()
         await self.go_on.wait()
-        await saying()(visit, writer)
+        await responding()(visit, writer)
 
 
 async def turns(count: int = 20) -> None:
@@ -46,25 +46,25 @@ async def turns(count: int = 20) -> None:
 
 @pytest.mark.requirement("REL-14")
 async def test_an_idle_connection_that_was_closed_is_replaced_without_loss() -> None:
-    async with asked_of(cutting_off(OK + b"\r\nok")) as (out, target, there):
+    async with client_and_upstream(closing_after(OK + b"\r\nok")) as (out, target, there):
         for count in range(1, 4):
             assert await text(out, target, "POST") == "ok"
-            await asyncio.wait_for(there.left.wait(), 5)
-            there.left.clear()
-            assert (len(there.visits), there.connections) == (count, count)
+            await asyncio.wait_for(there.disconnected.wait(), 5)
+            there.disconnected.clear()
+            assert (len(there.requests), there.connections) == (count, count)
 
 
 async def test_unsolicited_bytes_on_an_idle_connection_are_not_used() -> None:
-    async def again(visit: Visit, writer: asyncio.StreamWriter) -> None:
-        await saying(visit.headers["x-name"].encode())(visit, writer)
+    async def again(visit: ReceivedRequest, writer: asyncio.StreamWriter) -> None:
+        await responding(visit.headers["x-name"].encode())(visit, writer)
         await heard.wait()
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged")
 
     heard = asyncio.Event()
-    async with asked_of(again) as (out, target, there):
+    async with client_and_upstream(again) as (out, target, there):
         assert await text(out, target, name="one") == "one"
         heard.set()
-        await asyncio.wait_for(there.left.wait(), 5)
+        await asyncio.wait_for(there.disconnected.wait(), 5)
         assert await text(out, target, name="two") == "two"
 
 
@@ -78,7 +78,7 @@ async def test_unsolicited_bytes_on_an_idle_connection_are_not_used() -> None:
     ],
 )
 async def test_some_responses_end_their_connection(answer: bytes) -> None:
-    async with asked_of(raw(answer)) as (out, target, there):
+    async with client_and_upstream(raw(answer)) as (out, target, there):
         assert [await text(out, target), await text(out, target)] == ["ok", "ok"]
 
         assert there.connections == 2
@@ -95,7 +95,7 @@ async def test_some_responses_end_their_connection(answer: bytes) -> None:
     ],
 )
 async def test_a_response_without_a_body_leaves_its_connection_reusable(method: str, answer: bytes) -> None:
-    async with asked_of(raw(answer)) as (out, target, there):
+    async with client_and_upstream(raw(answer)) as (out, target, there):
         assert [await text(out, target, method) for _ in range(3)] == [""] * 3
 
         assert there.connections == 1
@@ -105,7 +105,7 @@ async def test_a_response_without_a_body_leaves_its_connection_reusable(method: 
 @pytest.mark.parametrize(("length", "connections"), [(2, 1), (3, 2)])
 async def test_an_unread_body_keeps_its_connection_only_if_it_is_complete(length: int, connections: int) -> None:
     head = f"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n".encode()
-    async with asked_of(raw(head + b"ok")) as (out, target, there):
+    async with client_and_upstream(raw(head + b"ok")) as (out, target, there):
         for _ in range(2):
             async with out.request("GET", target, {}, pool="a", seconds=5) as reply:
                 assert reply.status == 200
@@ -114,7 +114,7 @@ async def test_an_unread_body_keeps_its_connection_only_if_it_is_complete(length
 
 
 async def test_an_idle_connection_expires() -> None:
-    async with asked_of(saying()) as (out, target, there):
+    async with client_and_upstream(responding()) as (out, target, there):
         await text(out, target)
         pool = next(iter(out._pools.values()))
         pool._free[0].idle_since -= 4
@@ -122,21 +122,21 @@ async def test_an_idle_connection_expires() -> None:
         assert there.connections == 2
 
         pool._free[0].idle_since -= 4
-        there.left.clear()
+        there.disconnected.clear()
         out._pools._sweep()
-        await asyncio.wait_for(there.left.wait(), 5)
+        await asyncio.wait_for(there.disconnected.wait(), 5)
         out._pools._sweep()
         assert not out._pools
 
 
 async def test_open_connections_are_limited_and_waiters_are_served_in_order() -> None:
-    crowd = Crowd()
-    async with asked_of(crowd) as (out, target, there):
+    crowd = CountingUpstream()
+    async with client_and_upstream(crowd) as (out, target, there):
         first = [asyncio.ensure_future(text(out, target)) for _ in range(MAX_CONNECTIONS)]
         await asyncio.wait_for(crowd.full.wait(), 5)
         later = [asyncio.ensure_future(text(out, target, name=str(number))) for number in range(100)]
         await turns()
-        assert there.connections == len(there.visits) == MAX_CONNECTIONS
+        assert there.connections == len(there.requests) == MAX_CONNECTIONS
         for number in range(0, 100, 2):
             later[number].cancel()
         crowd.go_on.set()
@@ -149,7 +149,7 @@ async def test_open_connections_are_limited_and_waiters_are_served_in_order() ->
 
 
 async def test_a_free_connection_goes_to_the_longest_waiter() -> None:
-    async with asked_of(saying()) as (out, target, there):
+    async with client_and_upstream(responding()) as (out, target, there):
         for _ in range(2):
             await text(out, target)
         pool = next(iter(out._pools.values()))
@@ -178,8 +178,8 @@ async def test_a_free_connection_goes_to_the_longest_waiter() -> None:
 
 @pytest.mark.requirement("REL-12")
 async def test_the_deadline_covers_the_wait_for_a_connection() -> None:
-    crowd = Crowd()
-    async with asked_of(crowd) as (out, target, there):
+    crowd = CountingUpstream()
+    async with client_and_upstream(crowd) as (out, target, there):
         held = [asyncio.ensure_future(text(out, target)) for _ in range(MAX_CONNECTIONS)]
         await asyncio.wait_for(crowd.full.wait(), 5)
         with pytest.raises(TransportTimeout) as caught:
@@ -189,14 +189,14 @@ async def test_the_deadline_covers_the_wait_for_a_connection() -> None:
         await asyncio.gather(*held, return_exceptions=True)
 
         assert not caught.value.sent
-        assert len(there.visits) == MAX_CONNECTIONS
+        assert len(there.requests) == MAX_CONNECTIONS
         assert not any(pool.busy for pool in out._pools.values())
 
 
 async def test_a_failed_connect_frees_its_slot() -> None:
-    async with upstream(saying()) as there:
-        closed = check_url(there.url(), HERE)
-    out = HttpClient(HERE)
+    async with upstream(responding()) as there:
+        closed = check_url(there.url(), LOOPBACK)
+    out = HttpClient(LOOPBACK)
     for _ in range(MAX_CONNECTIONS + 1):
         with pytest.raises(ConnectionFailed):
             await text(out, closed)
@@ -204,8 +204,8 @@ async def test_a_failed_connect_frees_its_slot() -> None:
 
 
 async def test_a_waiter_sends_nothing_after_the_pools_are_closed() -> None:
-    crowd = Crowd()
-    async with asked_of(crowd) as (out, target, there):
+    crowd = CountingUpstream()
+    async with client_and_upstream(crowd) as (out, target, there):
         asking = [asyncio.ensure_future(text(out, target)) for _ in range(MAX_CONNECTIONS + 20)]
         await asyncio.wait_for(crowd.full.wait(), 5)
         await out.close()
@@ -214,13 +214,13 @@ async def test_a_waiter_sends_nothing_after_the_pools_are_closed() -> None:
 
         assert {type(each) for each in (*ended, *late)} == {ConnectionFailed}
         assert [each.sent for each in ended if isinstance(each, ConnectionFailed)].count(False) == 20
-        assert len(there.visits) == MAX_CONNECTIONS
+        assert len(there.requests) == MAX_CONNECTIONS
 
 
 async def test_closing_ends_requests_in_progress() -> None:
-    async with asked_of(silent()) as (out, target, there):
+    async with client_and_upstream(silent()) as (out, target, there):
         asking = asyncio.ensure_future(text(out, target))
-        await asyncio.wait_for(there.visited.wait(), 5)
+        await asyncio.wait_for(there.request_received.wait(), 5)
         await out.close()
         with pytest.raises(ConnectionFailed) as caught:
             await asking

@@ -16,8 +16,8 @@ from api.kit.egress.resolver import Resolver
 from api.kit.http_client.client import Exchange, HttpClient
 from api.kit.http_client.response import ResponseLimits
 from api.kit.transport_errors import AddressBlocked, ConnectionFailed, TransportTimeout
-from tests.fakes.raw_upstream import cutting_off, dripping, pouring, raw, saying, silent, upstream
-from tests.kit.http_client.upstream_client import HERE, asked_of
+from tests.fakes.raw_upstream import closing_after, dripping, pouring, raw, responding, silent, upstream
+from tests.kit.http_client.upstream_client import LOOPBACK, client_and_upstream
 
 ENDLESS = b"HTTP/1.1 200 OK\r\n\r\n"
 
@@ -31,9 +31,9 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]
 async def serving(
     server: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
 ) -> AsyncIterator[tuple[HttpClient, CheckedUrl]]:
-    made, out = await asyncio.start_server(server, "127.0.0.1", 0), HttpClient(HERE)
+    made, out = await asyncio.start_server(server, "127.0.0.1", 0), HttpClient(LOOPBACK)
     try:
-        yield out, check_url(f"http://127.0.0.1:{made.sockets[0].getsockname()[1]}/", HERE)
+        yield out, check_url(f"http://127.0.0.1:{made.sockets[0].getsockname()[1]}/", LOOPBACK)
     finally:
         made.close()
         await out.close()
@@ -62,7 +62,7 @@ async def body(out: HttpClient, target: CheckedUrl, seconds: float = 5, sent: by
     ],
 )
 async def test_a_header_cannot_inject_a_line(name: str, value: str) -> None:
-    async with asked_of(saying()) as (out, target, there):
+    async with client_and_upstream(responding()) as (out, target, there):
         for _ in range(2):
             with pytest.raises(AddressBlocked):
                 async with out.request("GET", target, {name: value}, pool="a", seconds=5):
@@ -75,7 +75,7 @@ async def test_a_header_cannot_inject_a_line(name: str, value: str) -> None:
     ("method", "path"), [("GET", "/a HTTP/1.1"), ("GET", "/\r\nX: y"), ("GET /", "/"), ("GE\nT", "/"), ("", "/")]
 )
 async def test_an_ambiguous_request_line_is_refused(method: str, path: str) -> None:
-    async with asked_of(saying()) as (out, target, there):
+    async with client_and_upstream(responding()) as (out, target, there):
         odd = CheckedUrl("", "http", "127.0.0.1", there.port, path, target.address)
         with pytest.raises(AddressBlocked):
             async with out.request(method, odd, {}, pool="a", seconds=5):
@@ -86,12 +86,12 @@ async def test_an_ambiguous_request_line_is_refused(method: str, path: str) -> N
 
 @pytest.mark.parametrize(("method", "told"), [("POST", "0"), ("PUT", "0"), ("GET", None), ("DELETE", None)])
 async def test_a_content_length_is_sent_where_a_body_is_expected(method: str, told: str | None) -> None:
-    async with asked_of(saying()) as (out, target, there):
+    async with client_and_upstream(responding()) as (out, target, there):
         async with out.request(method, target, {"X": "\xfc"}, pool="a", seconds=5):
             pass
 
-        assert there.visits[0].headers.get("content-length") == told
-        assert there.visits[0].headers["x"] == "\xfc"
+        assert there.requests[0].headers.get("content-length") == told
+        assert there.requests[0].headers["x"] == "\xfc"
 
 
 async def test_a_response_that_precedes_the_end_of_the_request_is_accepted() -> None:
@@ -133,7 +133,7 @@ async def test_a_long_body_is_sent_at_the_pace_of_the_upstream() -> None:
 @pytest.mark.requirement("EGR-17")
 async def test_reading_pauses_while_the_caller_does_not_consume() -> None:
     async with (
-        asked_of(pouring(ENDLESS, b"x" * 65_536)) as (out, target, there),
+        client_and_upstream(pouring(ENDLESS, b"x" * 65_536)) as (out, target, there),
         out.request(
             "GET", target, {}, pool="a", seconds=5, limits=ResponseLimits(wire=30_000_000, decoded=30_000_000)
         ) as reply,
@@ -147,16 +147,16 @@ async def test_reading_pauses_while_the_caller_does_not_consume() -> None:
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
 
-    assert len(there.visits) == 1
+    assert len(there.requests) == 1
     assert peak < 8_000_000
 
 
 async def test_a_body_without_a_length_is_complete_only_after_an_orderly_close() -> None:
-    async with asked_of(cutting_off(ENDLESS, b"hello")) as (out, target, _):
+    async with client_and_upstream(closing_after(ENDLESS, b"hello")) as (out, target, _):
         assert await body(out, target) == b"hello"
-    async with asked_of(raw(ENDLESS + b"hello")) as (out, target, there):
+    async with client_and_upstream(raw(ENDLESS + b"hello")) as (out, target, there):
         async with out.request("GET", target, {}, pool="a", seconds=0.1) as reply:
-            await asyncio.wait_for(there.left.wait(), 5)
+            await asyncio.wait_for(there.disconnected.wait(), 5)
             with pytest.raises(TransportTimeout):
                 await reply.read()
         async with out.request("GET", target, {}, pool="a", seconds=5) as reply:
@@ -166,7 +166,7 @@ async def test_a_body_without_a_length_is_complete_only_after_an_orderly_close()
 
 
 async def test_nothing_is_read_after_a_release() -> None:
-    async with asked_of(raw(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc")) as (out, target, _):
+    async with client_and_upstream(raw(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc")) as (out, target, _):
         async with out.request("GET", target, {}, pool="a", seconds=5) as reply:
             pass
         with pytest.raises(ConnectionFailed):
@@ -177,7 +177,7 @@ async def test_errors_are_translated_for_the_caller() -> None:
     class Own(Exception):
         pass
 
-    async with asked_of(raw(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc")) as (out, target, _):
+    async with client_and_upstream(raw(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc")) as (out, target, _):
         for ask in (reading, streaming):
             with pytest.raises(Own) as caught:
                 await ask(out.request("GET", target, {}, pool="a", seconds=0.1, translate=lambda _: Own()))
@@ -205,11 +205,11 @@ async def test_a_thousand_cancelled_requests_leave_no_state(stage: str) -> None:
     answer = dripping(b"HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\n", pause=1) if stage == "body" else silent()
     loop, scheme = asyncio.get_running_loop(), "https" if stage == "handshake" else "http"
     async with upstream(answer) as there:
-        out = HttpClient(HERE, names=Resolver(lambda _: ["127.0.0.1"]), trust=ssl.create_default_context())
+        out = HttpClient(LOOPBACK, names=Resolver(lambda _: ["127.0.0.1"]), trust=ssl.create_default_context())
         target = check_url(there.url(host="api.example.com", scheme=scheme), EgressPolicy.parse("api.example.com"))
-        await turned_away(out, target, stage, 20)
+        await cancelled_requests(out, target, stage, 20)
         tasks, files = len(asyncio.all_tasks(loop)), open_files()
-        await turned_away(out, target, stage, 1000)
+        await cancelled_requests(out, target, stage, 1000)
         await out.close()
 
         gc.collect()
@@ -225,7 +225,7 @@ def open_files() -> int:
     return len(list(Path("/dev/fd").iterdir()))
 
 
-async def turned_away(out: HttpClient, target: CheckedUrl, stage: str, count: int) -> None:
+async def cancelled_requests(out: HttpClient, target: CheckedUrl, stage: str, count: int) -> None:
     for first in range(0, count, 20):
         sent = b"x" * 3_000_000 if stage == "write" and first == 0 else b""
         asking = [asyncio.ensure_future(body(out, target, sent=sent)) for _ in range(20)]

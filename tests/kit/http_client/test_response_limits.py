@@ -19,8 +19,8 @@ from api.kit.transport_errors import (
     TransportTimeout,
 )
 from tests.fakes.bombs import gzipped_zeros
-from tests.fakes.raw_upstream import Answer, dripping, pouring, raw, saying, silent
-from tests.kit.http_client.upstream_client import HERE, asked_of
+from tests.fakes.raw_upstream import Responder, dripping, pouring, raw, responding, silent
+from tests.kit.http_client.upstream_client import LOOPBACK, client_and_upstream
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
@@ -40,12 +40,12 @@ async def body(
         return await reply.read()
 
 
-async def failure(answer: Answer, seconds: float = 5, limits: ResponseLimits = USUAL) -> TransportError:
-    async with asked_of(answer) as (out, target, there):
+async def failure(answer: Responder, seconds: float = 5, limits: ResponseLimits = USUAL) -> TransportError:
+    async with client_and_upstream(answer) as (out, target, there):
         with pytest.raises(TransportError) as caught:
             await body(out, target, seconds, limits)
         if isinstance(caught.value, TransportTimeout):
-            await asyncio.wait_for(there.left.wait(), 1)
+            await asyncio.wait_for(there.disconnected.wait(), 1)
     return caught.value
 
 
@@ -61,7 +61,7 @@ async def failure(answer: Answer, seconds: float = 5, limits: ResponseLimits = U
         pytest.param(raw(HEAD + b"Content-Length: 9\r\n\r\nabc"), id="a body that stops"),
     ],
 )
-async def test_the_deadline_covers_every_phase_of_a_request(answer: Answer) -> None:
+async def test_the_deadline_covers_every_phase_of_a_request(answer: Responder) -> None:
     begun = time.monotonic()
     error = await failure(answer, 0.3)
 
@@ -73,7 +73,7 @@ async def test_the_deadline_covers_every_phase_of_a_request(answer: Answer) -> N
 @pytest.mark.requirement("REL-12")
 async def test_chunks_are_delivered_on_arrival_until_the_deadline() -> None:
     async with (
-        asked_of(dripping(ENDLESS, b"data: 1\n\n")) as (out, target, _),
+        client_and_upstream(dripping(ENDLESS, b"data: 1\n\n")) as (out, target, _),
         out.request("GET", target, {}, pool="a", seconds=0.3) as reply,
     ):
         chunks = reply.chunks()
@@ -89,8 +89,8 @@ async def test_an_upstream_that_does_not_read_times_out() -> None:
 
     left = asyncio.get_running_loop().create_future()
     server = await asyncio.start_server(deaf, "127.0.0.1", 0)
-    out = HttpClient(HERE)
-    target = check_url(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", HERE)
+    out = HttpClient(LOOPBACK)
+    target = check_url(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", LOOPBACK)
     with pytest.raises(TransportTimeout):
         await body(out, target, 0.3, sent=b"x" * 50_000_000)
     reader, writer = await left
@@ -108,21 +108,21 @@ async def test_an_upstream_that_does_not_read_times_out() -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        pytest.param(saying(b"x" * 1001), id="long"),
+        pytest.param(responding(b"x" * 1001), id="long"),
         pytest.param(pouring(ENDLESS, b"x" * 100), id="endless"),
         pytest.param(pouring(CHUNKED, b"64\r\n" + b"x" * 100 + b"\r\n"), id="endless chunks"),
-        pytest.param(saying(gzip.compress(b"x" * 1001, mtime=0), Content_Encoding="gzip"), id="decoded"),
-        pytest.param(saying(zlib.compress(b"x" * 1001), Content_Encoding="deflate"), id="deflated"),
-        pytest.param(saying(b"x", X="x" * 1000), id="head"),
-        pytest.param(saying(b"x", X="x" * 20_000), id="field"),
-        pytest.param(saying(b"x", **{f"X{n}": "" for n in range(50)}), id="fields"),
+        pytest.param(responding(gzip.compress(b"x" * 1001, mtime=0), Content_Encoding="gzip"), id="decoded"),
+        pytest.param(responding(zlib.compress(b"x" * 1001), Content_Encoding="deflate"), id="deflated"),
+        pytest.param(responding(b"x", X="x" * 1000), id="head"),
+        pytest.param(responding(b"x", X="x" * 20_000), id="field"),
+        pytest.param(responding(b"x", **{f"X{n}": "" for n in range(50)}), id="fields"),
         pytest.param(pouring(HEAD, b"X: y\r\n"), id="endless head"),
         pytest.param(pouring(HEAD + b"X: ", b"y" * 1000), id="endless field"),
         pytest.param(pouring(CHUNKED + b"1;", b"y" * 10_000), id="endless extension"),
         pytest.param(pouring(b"", b"HTTP/1.1 100 Continue\r\n\r\n"), id="endless heads"),
     ],
 )
-async def test_a_response_over_the_limit_is_cut_off(answer: Answer) -> None:
+async def test_a_response_over_the_limit_is_cut_off(answer: Responder) -> None:
     error = await failure(answer, limits=ResponseLimits(head=300, wire=1000, decoded=1000))
 
     assert isinstance(error, (ResponseTooLarge, MalformedResponse, ConnectionFailed))
@@ -132,7 +132,7 @@ async def test_a_response_over_the_limit_is_cut_off(answer: Answer) -> None:
 @pytest.mark.requirement("EGR-17")
 @pytest.mark.parametrize("size", [999, 1000])
 async def test_a_response_at_the_limit_is_accepted(size: int) -> None:
-    async with asked_of(saying(b"x" * size)) as (out, target, _):
+    async with client_and_upstream(responding(b"x" * size)) as (out, target, _):
         assert len(await body(out, target, limits=ResponseLimits(wire=1000, decoded=1000))) == size
 
 
@@ -147,7 +147,7 @@ async def test_a_response_at_the_limit_is_accepted(size: int) -> None:
     ],
 )
 async def test_an_unrequested_content_encoding_is_decoded(encoding: str, encoded: bytes) -> None:
-    async with asked_of(saying(encoded, Content_Encoding=encoding)) as (out, target, _):
+    async with client_and_upstream(responding(encoded, Content_Encoding=encoding)) as (out, target, _):
         assert await body(out, target) == b"hello"
 
 
@@ -165,19 +165,19 @@ async def test_an_unrequested_content_encoding_is_decoded(encoding: str, encoded
     ],
 )
 async def test_an_unknown_content_encoding_is_an_error(encoding: str, encoded: bytes) -> None:
-    assert isinstance(await failure(saying(encoded, Content_Encoding=encoding)), MalformedResponse)
+    assert isinstance(await failure(responding(encoded, Content_Encoding=encoding)), MalformedResponse)
 
 
 @pytest.mark.parametrize("encoded", [b"", gzip.compress(b"", mtime=0)])
 async def test_an_empty_body_may_have_a_content_encoding(encoded: bytes) -> None:
-    async with asked_of(saying(encoded, Content_Encoding="gzip")) as (out, target, _):
+    async with client_and_upstream(responding(encoded, Content_Encoding="gzip")) as (out, target, _):
         assert await body(out, target) == b""
 
 
 @pytest.mark.requirement("EGR-17")
 async def test_a_decompression_bomb_uses_little_memory() -> None:
     bomb = gzipped_zeros(200)
-    async with asked_of(saying(bomb, Content_Encoding="gzip")) as (out, target, _):
+    async with client_and_upstream(responding(bomb, Content_Encoding="gzip")) as (out, target, _):
         tracemalloc.start()
         with pytest.raises(ResponseTooLarge):
             await body(out, target, limits=ResponseLimits(decoded=1_000_000_000))
@@ -194,20 +194,24 @@ async def test_a_response_that_is_not_http_is_malformed(start: bytes) -> None:
 
 @pytest.mark.requirement("EGR-19")
 async def test_an_unread_body_is_not_drained() -> None:
-    async with asked_of(pouring(HEAD.replace(b"200", b"302") + b"\r\n", b"x" * 1000)) as (out, target, there):
+    async with client_and_upstream(pouring(HEAD.replace(b"200", b"302") + b"\r\n", b"x" * 1000)) as (
+        out,
+        target,
+        there,
+    ):
         async with out.request("GET", target, {}, pool="a", seconds=5) as reply:
             assert reply.status == 302
-        await asyncio.wait_for(there.left.wait(), 1)
+        await asyncio.wait_for(there.disconnected.wait(), 1)
 
 
 @pytest.mark.requirement("REL-13")
 @pytest.mark.parametrize("answer", [silent(), dripping(HEAD + b"Content-Length: 9999\r\n\r\n")], ids=["head", "body"])
-async def test_a_cancelled_request_closes_its_connection_at_once(answer: Answer) -> None:
-    async with asked_of(answer) as (out, target, there):
+async def test_a_cancelled_request_closes_its_connection_at_once(answer: Responder) -> None:
+    async with client_and_upstream(answer) as (out, target, there):
         asking = asyncio.ensure_future(body(out, target))
-        await asyncio.wait_for(there.visited.wait(), 5)
+        await asyncio.wait_for(there.request_received.wait(), 5)
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asking
-        await asyncio.wait_for(there.left.wait(), 0.1)
+        await asyncio.wait_for(there.disconnected.wait(), 0.1)
         assert not any(pool.busy for pool in out._pools.values())

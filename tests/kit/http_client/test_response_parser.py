@@ -19,7 +19,7 @@ CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 HELLO = b"5\r\nhello\r\n"
 USUAL = ResponseLimits()
 
-Told = tuple[int, str, dict[str, str], bytes]
+ParsedResponse = tuple[int, str, dict[str, str], bytes]
 
 
 @pytest.fixture(scope="module")
@@ -29,18 +29,18 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
     made.close()
 
 
-async def whole(answer: ResponseParser, limits: ResponseLimits) -> Told:
+async def whole(answer: ResponseParser, limits: ResponseLimits) -> ParsedResponse:
     await answer.head()
     reply = Response(answer, limits)
     return reply.status, reply.reason, dict(reply.headers), await reply.read()
 
 
-def at_once(asked: Coroutine[Any, Any, Told]) -> Told | type[TransportError]:
+def run_until_complete(asked: Coroutine[Any, Any, ParsedResponse]) -> ParsedResponse | type[TransportError]:
     """All has come that will: who still waits would wait for ever."""
     try:
         asked.send(None)
     except StopIteration as done:
-        told: Told = done.value
+        told: ParsedResponse = done.value
         return told
     except TransportError as error:
         return type(error)
@@ -53,7 +53,7 @@ def read(loop: asyncio.AbstractEventLoop, *pieces: bytes, limits: ResponseLimits
     for piece in pieces:
         answer.feed(piece)
     answer.connection_closed(None)
-    told = at_once(whole(answer, limits))
+    told = run_until_complete(whole(answer, limits))
     answer.leave()
     return told
 
@@ -76,7 +76,7 @@ def chunked(body: bytes, sizes: list[int], extension: bytes, trailer: bytes) -> 
 
 
 @st.composite
-def answers(draw: st.DrawFn) -> tuple[bytes, Told]:
+def answers(draw: st.DrawFn) -> tuple[bytes, ParsedResponse]:
     """The bytes of a good answer, and what they mean."""
     status = draw(st.sampled_from([200, 202, 404, 500]))
     reason = draw(st.sampled_from(["", "OK", "Not Quite"]))
@@ -104,7 +104,7 @@ def answers(draw: st.DrawFn) -> tuple[bytes, Told]:
 
 
 @st.composite
-def in_pieces(draw: st.DrawFn) -> tuple[list[bytes], Told]:
+def in_pieces(draw: st.DrawFn) -> tuple[list[bytes], ParsedResponse]:
     raw, told = draw(answers())
     cuts = sorted(draw(st.lists(st.integers(0, len(raw)), max_size=12)))
     return [raw[a:b] for a, b in zip([0, *cuts], [*cuts, len(raw)], strict=True)], told
@@ -122,7 +122,7 @@ def damaged(draw: st.DrawFn) -> list[bytes]:
 
 @given(in_pieces())
 def test_a_response_is_parsed_equally_in_any_pieces(
-    loop: asyncio.AbstractEventLoop, case: tuple[list[bytes], Told]
+    loop: asyncio.AbstractEventLoop, case: tuple[list[bytes], ParsedResponse]
 ) -> None:
     pieces, told = case
 
@@ -130,7 +130,9 @@ def test_a_response_is_parsed_equally_in_any_pieces(
 
 
 @given(answers())
-def test_a_response_is_parsed_equally_byte_by_byte(loop: asyncio.AbstractEventLoop, case: tuple[bytes, Told]) -> None:
+def test_a_response_is_parsed_equally_byte_by_byte(
+    loop: asyncio.AbstractEventLoop, case: tuple[bytes, ParsedResponse]
+) -> None:
     raw, told = case
 
     assert read(loop, *[raw[at : at + 1] for at in range(len(raw))]) == told
@@ -268,4 +270,4 @@ def test_an_abandoned_response_ends(loop: asyncio.AbstractEventLoop) -> None:
     answer.feed(OK + b"Content-Length: 9\r\n\r\nabc")
     answer.leave()
 
-    assert at_once(whole(answer, USUAL)) is ConnectionFailed
+    assert run_until_complete(whole(answer, USUAL)) is ConnectionFailed

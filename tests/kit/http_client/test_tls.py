@@ -13,7 +13,7 @@ from api.kit.egress.policy import EgressPolicy, check_url
 from api.kit.egress.resolver import Resolver
 from api.kit.http_client.client import HttpClient, public_trust
 from api.kit.transport_errors import ConnectionFailed, TransportTimeout
-from tests.fakes.raw_upstream import Upstream, echoing, upstream
+from tests.fakes.raw_upstream import RawUpstream, echoing, upstream
 
 NAME = "api.example.com"
 HERE = EgressPolicy.parse("127.0.0.0/8")
@@ -56,7 +56,7 @@ def trusting(certificate: Path) -> ssl.SSLContext:
     return context
 
 
-async def ask(there: Upstream, name: str, trust: ssl.SSLContext) -> str:
+async def get(there: RawUpstream, name: str, trust: ssl.SSLContext) -> str:
     out = HttpClient(HERE, names=Resolver(lambda _: ["127.0.0.1"]), trust=trust)
     target = check_url(there.url(host=name, scheme="https"), OPEN)
     try:
@@ -70,7 +70,7 @@ async def ask(there: Upstream, name: str, trust: ssl.SSLContext) -> str:
 async def test_the_certificate_must_match_the_name_and_not_the_address(certificate: Path) -> None:
     names: list[str | None] = []
     async with upstream(echoing(), tls=served_with(certificate, names)) as there:
-        told = await ask(there, NAME, trusting(certificate))
+        told = await get(there, NAME, trusting(certificate))
 
     assert f"host: {NAME}:{there.port}" in told
     assert names == [NAME]
@@ -81,9 +81,9 @@ async def test_the_certificate_must_match_the_name_and_not_the_address(certifica
 async def test_a_certificate_for_another_name_is_refused(certificate: Path) -> None:
     async with upstream(echoing(), tls=served_with(certificate, [])) as there:
         with pytest.raises(ConnectionFailed) as caught:
-            await ask(there, "other.example.com", trusting(certificate))
+            await get(there, "other.example.com", trusting(certificate))
 
-    assert (caught.value.sent, there.visits) == (False, [])
+    assert (caught.value.sent, there.requests) == (False, [])
     assert "Certificate" in caught.value.cause
 
 
@@ -97,9 +97,9 @@ async def test_environment_variables_add_no_trusted_certificate(
     monkeypatch.setenv("SSLKEYLOGFILE", str(logged))
     async with upstream(echoing(), tls=served_with(certificate, [])) as there:
         with pytest.raises(ConnectionFailed):
-            await ask(there, NAME, public_trust())
+            await get(there, NAME, public_trust())
 
-    assert there.visits == []
+    assert there.requests == []
     assert not logged.exists()
 
 
@@ -126,7 +126,7 @@ async def test_a_handshake_that_stalls_ends_with_the_deadline(certificate: Path)
 async def test_a_server_that_closes_during_the_handshake_is_unreachable(certificate: Path) -> None:
     server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
     with pytest.raises(ConnectionFailed) as caught:
-        await ask(Upstream(server.sockets[0].getsockname()[1]), NAME, trusting(certificate))
+        await get(RawUpstream(server.sockets[0].getsockname()[1]), NAME, trusting(certificate))
     server.close()
 
     assert not caught.value.sent

@@ -7,16 +7,16 @@ from contextlib import asynccontextmanager
 
 from api.kit.egress.policy import CheckedUrl, EgressPolicy, check_url
 from api.kit.http_client.client import HttpClient
-from tests.fakes.raw_upstream import Answer, Upstream, upstream
+from tests.fakes.raw_upstream import RawUpstream, Responder, upstream
 
-HERE = EgressPolicy.parse("127.0.0.0/8")
+LOOPBACK = EgressPolicy.parse("127.0.0.0/8")
 
 
 @asynccontextmanager
-async def asked_of(answer: Answer) -> AsyncIterator[tuple[HttpClient, CheckedUrl, Upstream]]:
+async def client_and_upstream(answer: Responder) -> AsyncIterator[tuple[HttpClient, CheckedUrl, RawUpstream]]:
     async with upstream(answer) as there:
-        out = HttpClient(HERE)
+        out = HttpClient(LOOPBACK)
         try:
-            yield out, check_url(there.url(), HERE), there
+            yield out, check_url(there.url(), LOOPBACK), there
         finally:
             await out.close()

@@ -27,7 +27,7 @@ class Reads:
             raise StoreUnavailable("down")
         return value
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         gate = self.waiting.pop(0)
         if not gate.cancelled():
             gate.set_result(None)
@@ -39,7 +39,7 @@ async def settle() -> None:
         await asyncio.sleep(0)
 
 
-def ask(shared: CoalescedReads, times: int, key: str = WS) -> list[asyncio.Task[int | None]]:
+def read(shared: CoalescedReads, times: int, key: str = WS) -> list[asyncio.Task[int | None]]:
     return [asyncio.create_task(shared(key)) for _ in range(times)]
 
 
@@ -49,25 +49,25 @@ async def test_a_single_caller_reads_at_once() -> None:
 
     for value in range(3):
         reads.value = value
-        (asked,) = ask(shared, 1)
+        (asked,) = read(shared, 1)
         await settle()
-        reads.let_go()
+        reads.release()
         assert await asked == value
 
 
 async def test_callers_that_arrive_just_after_a_read_join_the_next_one() -> None:
     reads = Reads()
     shared = CoalescedReads(reads)
-    (first,) = ask(shared, 1)
+    (first,) = read(shared, 1)
     await settle()
-    (second,) = ask(shared, 1)
+    (second,) = read(shared, 1)
     await settle()
 
     reads.value = 1
-    reads.let_go()
-    (third,) = ask(shared, 1)
+    reads.release()
+    (third,) = read(shared, 1)
     await settle()
-    reads.let_go()
+    reads.release()
     await settle()
 
     assert (await first, second.done(), third.done(), len(reads.keys)) == (0, True, True, 2)
@@ -77,17 +77,17 @@ async def test_callers_that_arrive_just_after_a_read_join_the_next_one() -> None
 async def test_a_read_in_progress_is_not_shared() -> None:
     reads = Reads()
     shared = CoalescedReads(reads)
-    (first,) = ask(shared, 1)
+    (first,) = read(shared, 1)
     await settle()
 
     reads.value = 1  # written now, and known to those who ask from now on
-    later = ask(shared, 5)
+    later = read(shared, 5)
     await settle()
     assert len(reads.keys) == 1
-    reads.let_go()
+    reads.release()
     await settle()
     assert len(reads.keys) == 2
-    reads.let_go()
+    reads.release()
 
     assert await first == 0
     assert await asyncio.gather(*later) == [1] * 5
@@ -96,16 +96,16 @@ async def test_a_read_in_progress_is_not_shared() -> None:
 async def test_waiting_callers_share_one_read() -> None:
     reads = Reads()
     shared = CoalescedReads(reads)
-    asked = ask(shared, 1)
+    asked = read(shared, 1)
     await settle()
 
     for turn in range(1, 6):
         reads.value = turn
-        asked += ask(shared, 100)
+        asked += read(shared, 100)
         await settle()
-        reads.let_go()
+        reads.release()
         await settle()
-    reads.let_go()
+    reads.release()
 
     answers = await asyncio.gather(*asked)
     assert len(reads.keys) == 6
@@ -116,11 +116,11 @@ async def test_each_partition_has_its_own_reads() -> None:
     reads = Reads()
     shared = CoalescedReads(reads)
 
-    asked = [*ask(shared, 1, "WS#a"), *ask(shared, 1, "WS#b")]
+    asked = [*read(shared, 1, "WS#a"), *read(shared, 1, "WS#b")]
     await settle()
     assert reads.keys == ["WS#a", "WS#b"]
-    reads.let_go()
-    reads.let_go()
+    reads.release()
+    reads.release()
 
     assert await asyncio.gather(*asked) == [0, 0]
 
@@ -128,19 +128,19 @@ async def test_each_partition_has_its_own_reads() -> None:
 async def test_a_failed_read_fails_only_the_callers_that_share_it() -> None:
     reads = Reads()
     shared = CoalescedReads(reads)
-    (first,) = ask(shared, 1)
+    (first,) = read(shared, 1)
     await settle()
     reads.fails = True
-    second = ask(shared, 3)
+    second = read(shared, 3)
     await settle()
-    reads.let_go()
+    reads.release()
     await settle()
     reads.fails = False
-    third = ask(shared, 3)
+    third = read(shared, 3)
     await settle()
-    reads.let_go()
+    reads.release()
     await settle()
-    reads.let_go()
+    reads.release()
 
     assert await first == 0
     assert [type(each) for each in await asyncio.gather(*second, return_exceptions=True)] == [StoreUnavailable] * 3
@@ -151,16 +151,16 @@ async def test_a_failed_read_fails_only_the_callers_that_share_it() -> None:
 async def test_a_cancelled_caller_cancels_no_other(gone: list[int]) -> None:
     reads = Reads()
     shared = CoalescedReads(reads)
-    asked = ask(shared, 1)
+    asked = read(shared, 1)
     await settle()
-    asked += ask(shared, 3)
+    asked += read(shared, 3)
     await settle()
 
     for each in gone:
         asked[each].cancel()
     await settle()
     while reads.waiting:
-        reads.let_go()
+        reads.release()
         await settle()
 
     answers = await asyncio.gather(*asked, return_exceptions=True)
@@ -172,16 +172,16 @@ async def test_a_cancelled_caller_cancels_no_other(gone: list[int]) -> None:
 async def test_after_all_callers_were_cancelled_the_next_one_reads_again() -> None:
     reads = Reads()
     shared = CoalescedReads(reads)
-    asked = ask(shared, 4)
+    asked = read(shared, 4)
     await settle()
     for each in asked:
         each.cancel()
     await settle()
     reads.value = 7
-    (late,) = ask(shared, 1)
+    (late,) = read(shared, 1)
     await settle()
     while reads.waiting:
-        reads.let_go()
+        reads.release()
         await settle()
 
     assert await late == 7
@@ -192,10 +192,10 @@ async def test_no_state_is_left_after_the_last_result() -> None:
     shared = CoalescedReads(reads)
     tasks = asyncio.all_tasks()
     for number in range(50):
-        asked = ask(shared, 3, f"WS#{number}")
+        asked = read(shared, 3, f"WS#{number}")
         await settle()
         while reads.waiting:
-            reads.let_go()
+            reads.release()
             await settle()
         await asyncio.gather(*asked)
 

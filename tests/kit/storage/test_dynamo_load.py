@@ -14,7 +14,7 @@ from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from api.kit.storage.dynamodb.retries import PAUSES
 from api.kit.storage.dynamodb.store import DynamoStore, dynamo_client
 from api.kit.storage.store import Always, Check, Conflict, IfAbsent, IfPresent, Key, Put, StoreUnavailable
-from tests.fakes.dynamodb import PATIENT, aws_access, moto_endpoint, new_table
+from tests.fakes.dynamodb import PATIENT_TIMEOUT, aws_access, moto_endpoint, new_table
 from tests.fakes.dynamodb_faults import Fault, Faults, answers, cancelled, lost_request, passes, refused, throttled
 from tests.fakes.still_clock import StillClock
 
@@ -258,7 +258,7 @@ async def test_the_event_loop_runs_while_every_call_hangs(store: DynamoStore, fa
         hanging.append(request)
         if len(hanging) == 32:
             loop.call_soon_threadsafe(all_hang.set)
-        assert release.wait(PATIENT), "the loop could not go on"
+        assert release.wait(PATIENT_TIMEOUT), "the loop could not go on"
         return SUCCESS(request)
 
     faults.put("GetItem", [hangs] * 40)
@@ -291,7 +291,7 @@ def test_the_client_has_short_timeouts_and_a_connection_for_each_thread() -> Non
 async def test_fifty_writers_of_one_hot_item_all_succeed(clock: StillClock) -> None:
     """DynamoDB turns a transaction away while another holds one of its items."""
     with moto_endpoint() as endpoint:
-        client = dynamo_client(endpoint, read_seconds=PATIENT)
+        client = dynamo_client(endpoint, read_seconds=PATIENT_TIMEOUT)
         store = DynamoStore(client, new_table(endpoint), clock, pause=lambda _: None)
         faults, dice = Faults(client), random.Random(5)
         contended = cancelled("TransactionConflict", "None")

@@ -22,7 +22,7 @@ from api.kit.storage.store import (
 )
 from tests.fakes.dynamodb import (
     NO_DYNOXIDE,
-    PATIENT,
+    PATIENT_TIMEOUT,
     aws_access,
     dynoxide_endpoint,
     dynoxide_is_installed,
@@ -68,7 +68,7 @@ def endpoint(engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 @pytest.fixture
 async def ours(endpoint: str) -> AsyncIterator[DynamoStore]:
     clock = StillClock()
-    client = dynamo_client(endpoint, read_seconds=PATIENT)
+    client = dynamo_client(endpoint, read_seconds=PATIENT_TIMEOUT)
     store = DynamoStore(client, new_table(endpoint), clock, pause=clock.advance)
     await store.write(Put(OLD, {"by": "someone"}, IfAbsent()), Put(OTHER, {"by": "someone"}, IfAbsent()))
     yield store
@@ -78,7 +78,7 @@ async def ours(endpoint: str) -> AsyncIterator[DynamoStore]:
 @pytest.fixture
 async def theirs(ours: DynamoStore, endpoint: str) -> AsyncIterator[DynamoStore]:
     """The same table, seen by somebody whose line is good."""
-    store = DynamoStore(dynamo_client(endpoint, read_seconds=PATIENT), ours._table, StillClock())
+    store = DynamoStore(dynamo_client(endpoint, read_seconds=PATIENT_TIMEOUT), ours._table, StillClock())
     yield store
     await store.close()
 
@@ -208,7 +208,7 @@ async def test_one_item_left_is_enough_to_know_that_a_write_happened(
     ours: DynamoStore, endpoint: str, faults: Faults
 ) -> None:
     """Somebody overwrites a part of it before we ask again."""
-    other = dynamo_client(endpoint, read_seconds=PATIENT)
+    other = dynamo_client(endpoint, read_seconds=PATIENT_TIMEOUT)
 
     def lost_and_overwritten(request: AWSPreparedRequest) -> None:
         try:

@@ -10,7 +10,7 @@ from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 
 from api.kit.storage.dynamodb.store import DynamoStore, dynamo_client
 from api.kit.storage.store import Always, Delete, IfAbsent, IfPresent, ItemTooLarge, Key, Put, StoreUnavailable
-from tests.fakes.dynamodb import PATIENT, aws_access, moto_endpoint, new_table
+from tests.fakes.dynamodb import PATIENT_TIMEOUT, aws_access, moto_endpoint, new_table
 from tests.fakes.dynamodb_faults import Faults, answers, body_of
 from tests.fakes.still_clock import StillClock
 
@@ -31,7 +31,7 @@ def clock() -> StillClock:
 
 @pytest.fixture
 async def store(endpoint: str, clock: StillClock) -> AsyncIterator[DynamoStore]:
-    client = dynamo_client(endpoint, read_seconds=PATIENT)
+    client = dynamo_client(endpoint, read_seconds=PATIENT_TIMEOUT)
     store = DynamoStore(client, new_table(endpoint), clock, pause=clock.advance)
     yield store
     await store.close()

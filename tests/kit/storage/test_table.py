@@ -8,14 +8,14 @@ import pytest
 from api.kit.storage.dynamodb.store import dynamo_client
 from api.kit.storage.dynamodb.table import create_table, table_definition
 from api.kit.storage.store import StoreUnavailable
-from tests.fakes.dynamodb import PATIENT, aws_access, moto_endpoint
+from tests.fakes.dynamodb import PATIENT_TIMEOUT, aws_access, moto_endpoint
 from tests.fakes.dynamodb_faults import Faults, answers, passes, refused
 
 
 @pytest.fixture
 def client() -> Iterator[Any]:
     with aws_access(), moto_endpoint() as endpoint:
-        client = dynamo_client(endpoint, read_seconds=PATIENT)
+        client = dynamo_client(endpoint, read_seconds=PATIENT_TIMEOUT)
         yield client
         client.close()
 

@@ -1,10 +1,10 @@
 """Calls in the metrics and in the audit trail, which disclose no arguments."""
 
 from demo.mcp_servers import PlainServer, error
-from tests.toolbox.toolbox_client import Office, until
+from tests.toolbox.toolbox_client import ToolboxClient, wait_until
 
 
-def test_calls_are_counted_by_service_and_outcome(office: Office) -> None:
+def test_calls_are_counted_by_service_and_outcome(office: ToolboxClient) -> None:
     agent = office.agent(office.server(PlainServer(tools_call=lambda seen: error(seen, -32000, "no"))))
     operator = office.workspace.plugboard.operator
 
@@ -19,7 +19,7 @@ def test_calls_are_counted_by_service_and_outcome(office: Office) -> None:
     assert counted() == before + 1
 
 
-def test_gauges_are_exposed(office: Office) -> None:
+def test_gauges_are_exposed(office: ToolboxClient) -> None:
     agent = office.agent(office.server(PlainServer()))
     office.call(agent, "mcp_weather_echo")
 
@@ -30,13 +30,13 @@ def test_gauges_are_exposed(office: Office) -> None:
     assert 'plugboard_tool_call_seconds_bucket{le="+Inf",service="external"}' in text
 
 
-def test_each_call_is_in_the_audit_trail(office: Office) -> None:
+def test_each_call_is_in_the_audit_trail(office: ToolboxClient) -> None:
     server = office.server(PlainServer())
     agent = office.agent(server)
     office.call(agent, "mcp_weather_echo", {"text": "canary-argument"})
     audit = office.workspace.audit
 
-    until(lambda: bool(office.admin.get(f"{audit}?kind=calls").json()))
+    wait_until(lambda: bool(office.admin.get(f"{audit}?kind=calls").json()))
     (record,) = office.admin.get(f"{audit}?kind=calls").json()
 
     assert record["action"] == "tool.called"

@@ -11,20 +11,20 @@ import pytest
 
 from api.main.settings import Settings
 from demo.mcp_servers import (
-    Fake,
+    FakeMcpServer,
     LegacyServer,
+    McpRequest,
+    McpResponse,
     ModernServer,
     PlainServer,
-    Reply,
-    Seen,
     SessionServer,
     error,
     result,
 )
 from tests.harness import Workspace, listening, served
-from tests.toolbox.toolbox_client import SECRET, Office, answering, failure, generic
+from tests.toolbox.toolbox_client import SECRET, ToolboxClient, call_answered_with, failure, generic
 
-ERAS: dict[str, Callable[[], Fake]] = {
+ERAS: dict[str, Callable[[], FakeMcpServer]] = {
     "modern": ModernServer,
     "session": SessionServer,
     "session with streams": lambda: SessionServer(streams=True),
@@ -37,12 +37,12 @@ ECHO_TOOL = "mcp_weather_echo"
 BOTH_WAYS = pytest.mark.parametrize("way", ["named", "generic"])
 
 
-def saying(**answer: Any) -> Callable[[Seen], Reply]:
+def returning(**answer: Any) -> Callable[[McpRequest], McpResponse]:
     return lambda seen: result(seen, answer)
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_tool_is_called_over_every_protocol(office: Office, era: str) -> None:
+def test_a_tool_is_called_over_every_protocol(office: ToolboxClient, era: str) -> None:
     fake = ERAS[era]()
     agent = office.agent(office.server(fake))
 
@@ -54,17 +54,17 @@ def test_a_tool_is_called_over_every_protocol(office: Office, era: str) -> None:
         "isError": False,
     }
     assert again["text"] == '{"text": "again"}'
-    called = fake.asked("tools/call")
+    called = fake.requests_for("tools/call")
     assert [seen.message["params"]["arguments"] for seen in called] == [{"text": "hello"}, {"text": "again"}]
-    assert {seen.headers["authorization"] for seen in fake.seen} == {f"Bearer {SECRET}"}
+    assert {seen.headers["authorization"] for seen in fake.requests} == {f"Bearer {SECRET}"}
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_second_call_is_one_request(office: Office, era: str) -> None:
+def test_a_second_call_is_one_request(office: ToolboxClient, era: str) -> None:
     fake = ERAS[era]()
     agent = office.agent(office.server(fake))
     office.call(agent, ECHO_TOOL)
-    fake.seen.clear()
+    fake.requests.clear()
 
     office.call(agent, ECHO_TOOL)
 
@@ -72,9 +72,9 @@ def test_a_second_call_is_one_request(office: Office, era: str) -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_the_generic_tool_calls_tools_and_any_other_method(office: Office, era: str) -> None:
+def test_the_generic_tool_calls_tools_and_any_other_method(office: ToolboxClient, era: str) -> None:
     fake = ERAS[era]()
-    fake.say["resources/read"] = lambda seen: result(seen, {"contents": [{"uri": seen.message["params"]["uri"]}]})
+    fake.handlers["resources/read"] = lambda seen: result(seen, {"contents": [{"uri": seen.message["params"]["uri"]}]})
     server = office.server(fake)
     agent, tool = office.agent(server), generic(server)
 
@@ -89,14 +89,14 @@ def test_the_generic_tool_calls_tools_and_any_other_method(office: Office, era: 
     assert read["content"] == [{"type": "text", "text": read["text"]}]
 
 
-def test_a_method_without_params_is_sent_without_params(office: Office) -> None:
-    fake = PlainServer(ping=saying())
+def test_a_method_without_params_is_sent_without_params(office: ToolboxClient) -> None:
+    fake = PlainServer(ping=returning())
     server = office.server(fake)
 
     answer = office.call(office.agent(server), generic(server), {"method": "ping"})
 
     assert (answer["text"], answer["structuredContent"], answer["isError"]) == ("{}", {}, False)
-    assert "params" not in fake.asked("ping")[0].message
+    assert "params" not in fake.requests_for("ping")[0].message
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_a_method_without_params_is_sent_without_params(office: Office) -> None:
     ],
 )
 def test_the_generic_tool_says_how_to_correct_invalid_arguments(
-    office: Office, args: dict[str, Any], told: str
+    office: ToolboxClient, args: dict[str, Any], told: str
 ) -> None:
     fake = PlainServer()
     server = office.server(fake)
@@ -121,10 +121,10 @@ def test_the_generic_tool_says_how_to_correct_invalid_arguments(
     assert kind == "invalid_arguments"
     assert text.startswith(f"Error: the arguments of {generic(server)} do not fit. ")
     assert told in text
-    assert not fake.seen
+    assert not fake.requests
 
 
-def test_invalid_arguments_get_an_error_that_says_how_to_correct_them(office: Office) -> None:
+def test_invalid_arguments_get_an_error_that_says_how_to_correct_them(office: ToolboxClient) -> None:
     fake = PlainServer()
     agent = office.agent(office.server(fake))
 
@@ -134,7 +134,7 @@ def test_invalid_arguments_get_an_error_that_says_how_to_correct_them(office: Of
         "invalid_arguments",
         f"Error: the arguments of {ECHO_TOOL} do not fit. `text` must be a string; it is the number 1.",
     )
-    assert not fake.asked("tools/call")
+    assert not fake.requests_for("tools/call")
 
 
 @BOTH_WAYS
@@ -148,8 +148,8 @@ def test_invalid_arguments_get_an_error_that_says_how_to_correct_them(office: Of
         ({}, "Error calling MCP server: Internal error"),
     ],
 )
-def test_a_json_rpc_error_has_its_exact_text(office: Office, way: str, data: object, told: str) -> None:
-    called = answering(office, lambda seen: error(seen, -32603, "Internal error", data=data), way)
+def test_a_json_rpc_error_has_its_exact_text(office: ToolboxClient, way: str, data: object, told: str) -> None:
+    called = call_answered_with(office, lambda seen: error(seen, -32603, "Internal error", data=data), way)
 
     assert failure(called) == ("upstream_refused", told)
     assert "structuredContent" not in called
@@ -171,41 +171,43 @@ def test_a_json_rpc_error_has_its_exact_text(office: Office, way: str, data: obj
     ],
 )
 def test_an_error_status_has_its_exact_text(
-    office: Office, way: str, status: int, headers: dict[str, str], kind: str, told: str, after: int | None
+    office: ToolboxClient, way: str, status: int, headers: dict[str, str], kind: str, told: str, after: int | None
 ) -> None:
-    called = answering(office, lambda _: Reply(status, b"<h1>no</h1>", "text/html", headers), way)
+    called = call_answered_with(office, lambda _: McpResponse(status, b"<h1>no</h1>", "text/html", headers), way)
 
     assert failure(called) == (kind, f"Error calling MCP server: MCP server request failed: {told}")
     assert called["error"].get("retryAfter") == after
 
 
 @BOTH_WAYS
-def test_the_error_of_a_failed_tool_is_passed_on(office: Office, way: str) -> None:
+def test_the_error_of_a_failed_tool_is_passed_on(office: ToolboxClient, way: str) -> None:
     content = [{"type": "text", "text": "No such city"}]
 
-    called = answering(office, saying(content=content, isError=True), way)
+    called = call_answered_with(office, returning(content=content, isError=True), way)
 
     assert called == {"text": "No such city", "content": content, "isError": True}
 
 
 @BOTH_WAYS
-def test_structured_content_is_passed_on(office: Office, way: str) -> None:
+def test_structured_content_is_passed_on(office: ToolboxClient, way: str) -> None:
     found = {"celsius": 4, "sky": ["rain", None, 1.5], "deep": {"a": [{"b": True}]}}
 
-    called = answering(office, saying(content=[{"type": "text", "text": "4"}], structuredContent=found), way)
+    called = call_answered_with(
+        office, returning(content=[{"type": "text", "text": "4"}], structuredContent=found), way
+    )
 
     assert (called["text"], called["structuredContent"]) == ("4", found)
 
 
 @BOTH_WAYS
 @pytest.mark.requirement("EGR-10")
-def test_a_credential_is_sent_only_to_the_origin_it_was_entered_for(office: Office, way: str) -> None:
+def test_a_credential_is_sent_only_to_the_origin_it_was_entered_for(office: ToolboxClient, way: str) -> None:
     old_home, new_home = PlainServer(), PlainServer()
     server = office.server(old_home)
     agent = office.agent(server)
     tool, args = (ECHO_TOOL, {}) if way == "named" else (generic(server), {"method": "tools/list"})
     office.call(agent, tool, args)
-    old_home.seen.clear()
+    old_home.requests.clear()
 
     with listening(new_home) as url:
         moved = office.change(server, url=f"{url}/mcp")
@@ -219,24 +221,24 @@ def test_a_credential_is_sent_only_to_the_origin_it_was_entered_for(office: Offi
         "Error: This server has no credentials for its current URL. Enter them again in its `config`.",
     )
     assert not connected["isError"]
-    assert {seen.headers["authorization"] for seen in new_home.seen} == {"Bearer canary-new"}
-    assert not old_home.seen
+    assert {seen.headers["authorization"] for seen in new_home.requests} == {"Bearer canary-new"}
+    assert not old_home.requests
 
 
 @pytest.mark.requirement("EGR-10", "EGR-11")
 @pytest.mark.parametrize("auth_type", ["none", "header"])
-def test_a_url_is_checked_at_each_call(office: Office, auth_type: str) -> None:
+def test_a_url_is_checked_at_each_call(office: ToolboxClient, auth_type: str) -> None:
     """It was acceptable when it was stored, and is not where the operator has thought better of it."""
     fake, config = PlainServer(), {"headerValue": "Bearer canary"} if auth_type == "header" else {}
     server = office.server(fake, authType=auth_type, config=config)
     agent, here = office.agent(server), office.workspace
     with served(Settings(data_dir=here.plugboard.settings.data_dir)) as stricter:
-        there = Office(Workspace(stricter, here.id, here.key, stricter.caller(here.key)), office.street)
+        there = ToolboxClient(Workspace(stricter, here.id, here.key, stricter.caller(here.key)), office.upstream_host)
 
         told = [failure(there.call(agent, ECHO_TOOL))[0], there.tools_of(server)["unavailable"][0]["reason"]]
 
     assert told == ["upstream_unavailable", "unreachable"]
-    assert not fake.seen
+    assert not fake.requests
     assert office.call(agent, ECHO_TOOL)["isError"] is False
 
 
@@ -252,7 +254,7 @@ def test_a_url_is_checked_at_each_call(office: Office, auth_type: str) -> None:
         {"toolName": ECHO_TOOL, "arguments": {}},
     ],
 )
-def test_a_malformed_call_is_refused(office: Office, body: dict[str, Any]) -> None:
+def test_a_malformed_call_is_refused(office: ToolboxClient, body: dict[str, Any]) -> None:
     agent = office.agent()
 
     answer = office.admin.post(f"{office.workspace.agents}/{agent}/tool-calls", json=body)
@@ -260,7 +262,7 @@ def test_a_malformed_call_is_refused(office: Office, body: dict[str, Any]) -> No
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid")
 
 
-def test_arguments_may_be_omitted(office: Office) -> None:
+def test_arguments_may_be_omitted(office: ToolboxClient) -> None:
     agent = office.agent(office.server(PlainServer()))
 
     answer = office.admin.post(f"{office.workspace.agents}/{agent}/tool-calls", json={"toolName": ECHO_TOOL})
@@ -268,7 +270,7 @@ def test_arguments_may_be_omitted(office: Office) -> None:
     assert answer.json()["text"] == "{}"
 
 
-def test_http_basic_and_further_headers_are_sent(office: Office) -> None:
+def test_http_basic_and_further_headers_are_sent(office: ToolboxClient) -> None:
     basic, further = PlainServer(), PlainServer()
     first = office.server(basic, authType="basic", config={"username": "anna", "password": "canary-pass"})
     second = office.server(further, "rain", config={"headers": {"X-Api-Key": "canary-key"}})
@@ -277,6 +279,6 @@ def test_http_basic_and_further_headers_are_sent(office: Office) -> None:
     office.call(agent, ECHO_TOOL)
     office.call(agent, "mcp_rain_echo")
 
-    assert basic.seen[-1].headers["authorization"] == "Basic " + base64.b64encode(b"anna:canary-pass").decode()
-    assert further.seen[-1].headers["x-api-key"] == "canary-key"
-    assert "authorization" not in further.seen[-1].headers
+    assert basic.requests[-1].headers["authorization"] == "Basic " + base64.b64encode(b"anna:canary-pass").decode()
+    assert further.requests[-1].headers["x-api-key"] == "canary-key"
+    assert "authorization" not in further.requests[-1].headers

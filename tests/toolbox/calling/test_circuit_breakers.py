@@ -199,7 +199,7 @@ def test_an_earlier_call_that_succeeds_closes_the_breaker() -> None:
     assert breaker.health() == BreakerHealth("closed", 0, 0)
 
 
-def with_one_from_before(clock: StillClock) -> CircuitBreaker:
+def with_earlier_call(clock: StillClock) -> CircuitBreaker:
     """Half open, the try under way, and a call of before as well."""
     breaker = CircuitBreaker(clock, middle)
     call(breaker)
@@ -211,7 +211,7 @@ def with_one_from_before(clock: StillClock) -> CircuitBreaker:
 
 @pytest.mark.requirement("REL-15")
 def test_the_end_of_an_earlier_call_admits_no_second_trial() -> None:
-    breaker = with_one_from_before(StillClock())
+    breaker = with_earlier_call(StillClock())
 
     breaker.record_nothing()
 
@@ -219,7 +219,7 @@ def test_the_end_of_an_earlier_call_admits_no_second_trial() -> None:
 
 
 def test_an_earlier_call_and_the_trial_count_as_one_failure() -> None:
-    breaker = with_one_from_before(StillClock())
+    breaker = with_earlier_call(StillClock())
 
     breaker.failed("Error: still down")
     assert breaker.health() == BreakerHealth("half_open", 6, 1)
@@ -229,7 +229,7 @@ def test_an_earlier_call_and_the_trial_count_as_one_failure() -> None:
 
 
 def test_a_success_closes_the_breaker_despite_other_calls_in_progress() -> None:
-    breaker = with_one_from_before(StillClock())
+    breaker = with_earlier_call(StillClock())
 
     breaker.succeeded()
     assert breaker.health() == BreakerHealth("closed", 0, 0)

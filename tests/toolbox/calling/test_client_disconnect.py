@@ -16,32 +16,34 @@ import pytest
 from demo.mcp_servers import LegacyServer, ModernServer, PlainServer, SessionServer
 from tests.fakes.stuck_server import StuckServer
 from tests.harness import many_callers
-from tests.toolbox.toolbox_client import Office, generic, until
+from tests.toolbox.toolbox_client import ToolboxClient, generic, wait_until
 
 ECHO_TOOL = "mcp_weather_echo"
 
 
-async def left(caller: httpx2.AsyncClient, office: Office, agent: str, stuck: StuckServer) -> float:
+async def disconnect_during_call(
+    caller: httpx2.AsyncClient, office: ToolboxClient, agent: str, stuck: StuckServer
+) -> float:
     """How long it takes until the upstream sees that a caller has gone."""
-    before = stuck.left
+    before = stuck.disconnected
     path = f"{office.workspace.agents}/{agent}/tool-calls"
     call = asyncio.create_task(caller.post(path, json={"toolName": ECHO_TOOL}))
-    await asyncio.to_thread(stuck.until, waiting=1)
+    await asyncio.to_thread(stuck.wait_until, waiting=1)
     begun = time.monotonic()
     call.cancel()
     await asyncio.gather(call, return_exceptions=True)
-    await asyncio.to_thread(stuck.until, left=before + 1)
+    await asyncio.to_thread(stuck.wait_until, left=before + 1)
     return time.monotonic() - begun
 
 
 @pytest.mark.requirement("REL-13")
-async def test_a_disconnected_client_cancels_the_request_to_the_upstream(office: Office) -> None:
+async def test_a_disconnected_client_cancels_the_request_to_the_upstream(office: ToolboxClient) -> None:
     stuck = StuckServer("tools/call")
     agent = office.agent(office.server(stuck))
     office.list(agent)
 
     async with many_callers(office.workspace.plugboard.url, office.workspace.key) as caller:
-        seconds = [await left(caller, office, agent, stuck) for _ in range(9)]
+        seconds = [await disconnect_during_call(caller, office, agent, stuck) for _ in range(9)]
 
     assert statistics.median(seconds) < 0.1
 
@@ -50,37 +52,37 @@ def open_files() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
-def tasks_under_way() -> int:
+def running_tasks() -> int:
     gc.collect()
     return sum(isinstance(each, asyncio.Task) and not each.done() for each in gc.get_objects())
 
 
 @pytest.mark.requirement("REL-13")
-async def test_hundreds_of_disconnected_clients_leave_nothing_behind(office: Office) -> None:
+async def test_hundreds_of_disconnected_clients_leave_nothing_behind(office: ToolboxClient) -> None:
     stuck = StuckServer("tools/call")
     agent = office.agent(office.server(stuck))
     office.list(agent)
     path, body = f"{office.workspace.agents}/{agent}/tool-calls", {"toolName": ECHO_TOOL}
 
     async def round_of_leaving(number: int) -> None:
-        before = stuck.left
+        before = stuck.disconnected
         async with many_callers(office.workspace.plugboard.url, office.workspace.key) as caller:
             calls = [asyncio.create_task(caller.post(path, json=body)) for _ in range(number)]
-            await asyncio.to_thread(stuck.until, waiting=number)
+            await asyncio.to_thread(stuck.wait_until, waiting=number)
             for call in calls:
                 call.cancel()
             await asyncio.gather(*calls, return_exceptions=True)
-            await asyncio.to_thread(stuck.until, left=before + number)
+            await asyncio.to_thread(stuck.wait_until, left=before + number)
 
     await round_of_leaving(30)
-    files, tasks = open_files(), tasks_under_way()
+    files, tasks = open_files(), running_tasks()
     for _ in range(10):
         await round_of_leaving(30)
 
-    assert stuck.left == 330
-    await asyncio.to_thread(until, lambda: open_files() <= files + 5)
-    await asyncio.to_thread(until, lambda: tasks_under_way() <= tasks + 5)
-    stuck.go_on()
+    assert stuck.disconnected == 330
+    await asyncio.to_thread(wait_until, lambda: open_files() <= files + 5)
+    await asyncio.to_thread(wait_until, lambda: running_tasks() <= tasks + 5)
+    stuck.release()
     async with many_callers(office.workspace.plugboard.url, office.workspace.key) as caller:
         answers = await asyncio.gather(*(caller.post(path, json=body) for _ in range(64)))
     assert {answer.json()["isError"] for answer in answers} == {False}
@@ -88,7 +90,7 @@ async def test_hundreds_of_disconnected_clients_leave_nothing_behind(office: Off
 
 @pytest.mark.requirement("REL-13", "REL-15")
 async def test_a_disconnected_client_does_not_count_for_the_breaker(
-    office: Office, caplog: pytest.LogCaptureFixture
+    office: ToolboxClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     stuck = StuckServer("tools/call")
     server = office.server(stuck)
@@ -98,7 +100,7 @@ async def test_a_disconnected_client_does_not_count_for_the_breaker(
     with caplog.at_level(logging.WARNING):
         async with many_callers(office.workspace.plugboard.url, office.workspace.key) as caller:
             for _ in range(6):
-                await left(caller, office, agent, stuck)
+                await disconnect_during_call(caller, office, agent, stuck)
         breaker = office.check(server)["breaker"]
 
     assert breaker == {"state": "closed", "failures": 0, "retryAfter": 0}
@@ -106,7 +108,9 @@ async def test_a_disconnected_client_does_not_count_for_the_breaker(
 
 
 @pytest.mark.parametrize("make", [PlainServer, ModernServer, SessionServer, lambda: LegacyServer("messages?session=1")])
-async def test_the_next_call_works_after_an_abandoned_one(office: Office, make: Callable[[], PlainServer]) -> None:
+async def test_the_next_call_works_after_an_abandoned_one(
+    office: ToolboxClient, make: Callable[[], PlainServer]
+) -> None:
     fake = make()
     server = office.server(fake)
     agent = office.agent(server)

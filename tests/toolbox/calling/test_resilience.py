@@ -10,12 +10,12 @@ from typing import Any
 import httpx2
 import pytest
 
-from demo.mcp_servers import Fake, PlainServer, Reply, Seen, SessionServer, error, result
+from demo.mcp_servers import FakeMcpServer, McpRequest, McpResponse, PlainServer, SessionServer, error, result
 from tests.fakes.still_clock import StillClock
 from tests.fakes.stuck_server import StuckServer
-from tests.fakes.upstream_host import Street
+from tests.fakes.upstream_host import UpstreamHost
 from tests.harness import Plugboard, many_callers
-from tests.toolbox.toolbox_client import Json, Office, failure, generic
+from tests.toolbox.toolbox_client import Json, ToolboxClient, failure, generic
 
 ECHO_TOOL = "mcp_weather_echo"
 FAILED = "Error calling MCP server: MCP server request failed: "
@@ -23,33 +23,33 @@ NOT_REACHED = "Error calling MCP server: The upstream could not be reached."
 MAYBE = " It is not known whether the call was carried out."
 
 
-def saying(status: int) -> Callable[[Seen], Reply]:
-    return lambda _: Reply(status)
+def failing_with(status: int) -> Callable[[McpRequest], McpResponse]:
+    return lambda _: McpResponse(status)
 
 
-def break_it(office: Office, agent: str, times: int = 5) -> list[str]:
+def open_breaker(office: ToolboxClient, agent: str, times: int = 5) -> list[str]:
     return [failure(office.call(agent, ECHO_TOOL))[1] for _ in range(times)]
 
 
 @pytest.mark.requirement("REL-15")
-def test_after_five_failures_calls_fail_at_once_with_the_last_error(office: Office) -> None:
+def test_after_five_failures_calls_fail_at_once_with_the_last_error(office: ToolboxClient) -> None:
     statuses = iter([500, 502, 503, 500, 504])
-    fake = PlainServer(tools_call=lambda _: Reply(next(statuses)))
+    fake = PlainServer(tools_call=lambda _: McpResponse(next(statuses)))
     server = office.server(fake)
     agent = office.agent(server)
 
-    texts = break_it(office, agent)
+    texts = open_breaker(office, agent)
     held = [office.call(agent, ECHO_TOOL), office.call(agent, generic(server), {"method": "tools/list"})]
 
     assert texts[0] == f"{FAILED}500 Internal Server Error"
     for each in held:
         assert failure(each) == ("upstream_unavailable", f"{FAILED}504 Gateway Timeout")
         assert 8 <= each["error"]["retryAfter"] <= 12
-    assert len(fake.asked("tools/call")) == 5
+    assert len(fake.requests_for("tools/call")) == 5
 
 
 @pytest.mark.requirement("REL-15")
-def test_an_unreachable_server_opens_its_breaker(office: Office) -> None:
+def test_an_unreachable_server_opens_its_breaker(office: ToolboxClient) -> None:
     server = office.server(PlainServer(), url="http://127.0.0.1:9/mcp")
     agent = office.agent(server)
 
@@ -60,14 +60,14 @@ def test_an_unreachable_server_opens_its_breaker(office: Office) -> None:
 
 
 @pytest.mark.requirement("REL-15")
-def test_an_open_breaker_shows_in_the_list_without_a_request(office: Office) -> None:
-    fake = PlainServer(tools_list=saying(500))
+def test_an_open_breaker_shows_in_the_list_without_a_request(office: ToolboxClient) -> None:
+    fake = PlainServer(tools_list=failing_with(500))
     server = office.server(fake)
     agent = office.agent(server)
 
     for _ in range(5):
         office.list(agent)
-    fake.seen.clear()
+    fake.requests.clear()
     listed = office.list(agent)
 
     assert [tool["name"] for tool in listed["tools"]] == [generic(server)]
@@ -75,7 +75,7 @@ def test_an_open_breaker_shows_in_the_list_without_a_request(office: Office) -> 
         "unreachable",
         f"{FAILED}500 Internal Server Error",
     )
-    assert not fake.seen
+    assert not fake.requests
 
 
 @pytest.mark.requirement("REL-15")
@@ -83,44 +83,49 @@ def test_an_open_breaker_shows_in_the_list_without_a_request(office: Office) -> 
     "answer",
     [
         lambda seen: error(seen, -32603, "Internal error"),
-        saying(400),
-        saying(401),
-        saying(404),
-        saying(429),
+        failing_with(400),
+        failing_with(401),
+        failing_with(404),
+        failing_with(429),
         lambda seen: result(seen, {"content": [], "isError": True}),
-        lambda _: Reply(body=b"no JSON"),
+        lambda _: McpResponse(body=b"no JSON"),
     ],
     ids=["JSON-RPC error", "400", "401", "404", "429", "the tool failed", "no JSON"],
 )
-def test_an_error_of_a_tool_does_not_count_as_a_failure(office: Office, answer: Callable[[Seen], Reply]) -> None:
+def test_an_error_of_a_tool_does_not_count_as_a_failure(
+    office: ToolboxClient, answer: Callable[[McpRequest], McpResponse]
+) -> None:
     fake = PlainServer(tools_call=answer)
     agent = office.agent(office.server(fake))
 
     for _ in range(8):
         assert office.call(agent, ECHO_TOOL)["isError"] is True
-    del fake.say["tools/call"]
+    del fake.handlers["tools/call"]
 
     assert office.call(agent, ECHO_TOOL)["isError"] is False
 
 
 @pytest.mark.requirement("REL-15")
-def test_a_success_between_failures_resets_the_count(office: Office) -> None:
+def test_a_success_between_failures_resets_the_count(office: ToolboxClient) -> None:
     fake = PlainServer()
     agent = office.agent(office.server(fake))
     for _ in range(3):
-        fake.say["tools/call"] = saying(500)
-        break_it(office, agent, 4)
-        del fake.say["tools/call"]
+        fake.handlers["tools/call"] = failing_with(500)
+        open_breaker(office, agent, 4)
+        del fake.handlers["tools/call"]
         assert office.call(agent, ECHO_TOOL)["isError"] is False
 
 
 @pytest.mark.requirement("REL-15")
-def test_each_server_has_its_own_breaker(office: Office, street: Street) -> None:
-    fake, other = PlainServer(tools_call=saying(500)), Office(office.workspace.plugboard.make_workspace(), street)
+def test_each_server_has_its_own_breaker(office: ToolboxClient, street: UpstreamHost) -> None:
+    fake, other = (
+        PlainServer(tools_call=failing_with(500)),
+        ToolboxClient(office.workspace.plugboard.make_workspace(), street),
+    )
     agent, twin = office.agent(office.server(fake)), office.agent(office.server(PlainServer(), "twin"))
     theirs = other.agent(other.server(fake))
-    break_it(office, agent)
-    del fake.say["tools/call"]
+    open_breaker(office, agent)
+    del fake.handlers["tools/call"]
 
     assert office.call(agent, ECHO_TOOL)["isError"] is True
     assert office.call(twin, "mcp_twin_echo")["isError"] is False
@@ -128,32 +133,32 @@ def test_each_server_has_its_own_breaker(office: Office, street: Street) -> None
 
 
 @pytest.mark.requirement("REL-15")
-def test_after_a_pause_one_call_is_the_trial(timed_office: Office, clock: StillClock) -> None:
-    fake = PlainServer(tools_call=saying(503))
+def test_after_a_pause_one_call_is_the_trial(timed_office: ToolboxClient, clock: StillClock) -> None:
+    fake = PlainServer(tools_call=failing_with(503))
     server = timed_office.server(fake)
     agent = timed_office.agent(server)
-    break_it(timed_office, agent)
+    open_breaker(timed_office, agent)
 
     clock.advance(13)
     assert timed_office.check(server)["breaker"]["state"] == "half_open"
     failure(timed_office.call(agent, ECHO_TOOL))
     assert timed_office.call(agent, ECHO_TOOL)["error"]["retryAfter"] >= 15  # twice the first pause, but for the spread
-    assert len(fake.asked("tools/call")) == 6
+    assert len(fake.requests_for("tools/call")) == 6
 
-    del fake.say["tools/call"]
+    del fake.handlers["tools/call"]
     clock.advance(25)
     assert timed_office.call(agent, ECHO_TOOL)["isError"] is False
     assert timed_office.check(server)["breaker"] == {"state": "closed", "failures": 0, "retryAfter": 0}
 
 
 @pytest.mark.requirement("REL-15")
-def test_refreshing_tools_does_not_affect_the_breaker(timed_office: Office, clock: StillClock) -> None:
+def test_refreshing_tools_does_not_affect_the_breaker(timed_office: ToolboxClient, clock: StillClock) -> None:
     fake = PlainServer()
     server = timed_office.server(fake)
     agent = timed_office.agent(server)
     timed_office.tools_of(server, refresh="true")
-    fake.say["tools/call"] = saying(503)
-    break_it(timed_office, agent)
+    fake.handlers["tools/call"] = failing_with(503)
+    open_breaker(timed_office, agent)
 
     clock.advance(13)
     failure(timed_office.call(agent, ECHO_TOOL))
@@ -161,13 +166,13 @@ def test_refreshing_tools_does_not_affect_the_breaker(timed_office: Office, cloc
     assert timed_office.check(server)["breaker"]["retryAfter"] >= 15
 
 
-def test_a_server_with_a_new_url_is_called_at_once(office: Office) -> None:
-    broken, mended = PlainServer(tools_call=saying(500)), PlainServer()
+def test_a_server_with_a_new_url_is_called_at_once(office: ToolboxClient) -> None:
+    broken, mended = PlainServer(tools_call=failing_with(500)), PlainServer()
     server = office.server(broken)
     agent = office.agent(server)
-    break_it(office, agent)
+    open_breaker(office, agent)
 
-    office.change(server, url=f"{office.street.moved_in(mended)}/mcp")
+    office.change(server, url=f"{office.upstream_host.mount(mended)}/mcp")
 
     assert office.call(agent, ECHO_TOOL)["isError"] is False
 
@@ -178,18 +183,20 @@ async def drip() -> AsyncIterator[bytes]:
         await asyncio.sleep(0.05)
 
 
-def hanging() -> dict[str, Fake]:
+def hanging() -> dict[str, FakeMcpServer]:
     return {
         "at the first request": StuckServer("server/discover"),
         "at the list": StuckServer("tools/list"),
         "at the call": StuckServer("tools/call"),
-        "in an endless stream": SessionServer(tools_call=lambda _: Reply(body=drip(), kind="text/event-stream")),
-        "in a body that drips": PlainServer(tools_call=lambda _: Reply(body=drip())),
+        "in an endless stream": SessionServer(
+            tools_call=lambda _: McpResponse(body=drip(), media_type="text/event-stream")
+        ),
+        "in a body that drips": PlainServer(tools_call=lambda _: McpResponse(body=drip())),
     }
 
 
 @pytest.mark.requirement("REL-12")
-async def test_a_call_ends_at_its_deadline(office: Office) -> None:
+async def test_a_call_ends_at_its_deadline(office: ToolboxClient) -> None:
     agents = {
         name: office.agent(office.server(fake, f"s-{number}", timeoutSeconds=1))
         for number, (name, fake) in enumerate(hanging().items())
@@ -215,21 +222,23 @@ async def test_a_call_ends_at_its_deadline(office: Office) -> None:
 
 @pytest.mark.requirement("REL-14")
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 429, 404])
-def test_a_call_that_may_have_been_executed_is_not_repeated(office: Office, status: int) -> None:
-    fake = PlainServer(tools_call=saying(status))
+def test_a_call_that_may_have_been_executed_is_not_repeated(office: ToolboxClient, status: int) -> None:
+    fake = PlainServer(tools_call=failing_with(status))
     agent = office.agent(office.server(fake))
 
     failure(office.call(agent, ECHO_TOOL))
 
-    assert len(fake.asked("tools/call")) == 1
+    assert len(fake.requests_for("tools/call")) == 1
 
 
-async def at_once(caller: httpx2.AsyncClient, office: Office, agent: str, tool: str, number: int) -> list[Any]:
+async def concurrent_calls(
+    caller: httpx2.AsyncClient, office: ToolboxClient, agent: str, tool: str, number: int
+) -> list[Any]:
     body, path = {"toolName": tool}, f"{office.workspace.agents}/{agent}/tool-calls"
     return [asyncio.create_task(caller.post(path, json=body)) for _ in range(number)]
 
 
-async def refused(calls: list[Any], number: int) -> list[Json]:
+async def refused_calls(calls: list[Any], number: int) -> list[Json]:
     """The answers of those that were not let in, while the others still wait."""
     while sum(call.done() for call in calls) < number:
         await asyncio.wait([call for call in calls if not call.done()], return_when=asyncio.FIRST_COMPLETED, timeout=20)
@@ -238,22 +247,22 @@ async def refused(calls: list[Any], number: int) -> list[Json]:
 
 @pytest.mark.requirement("REL-16", "REL-17")
 async def test_a_slow_server_fills_its_own_slots_and_no_others(
-    connected: Plugboard, office: Office, street: Street
+    connected: Plugboard, office: ToolboxClient, street: UpstreamHost
 ) -> None:
-    stuck, other = StuckServer("tools/call"), Office(connected.make_workspace(), street)
+    stuck, other = StuckServer("tools/call"), ToolboxClient(connected.make_workspace(), street)
     agent, quick = office.agent(office.server(stuck)), other.agent(other.server(PlainServer()))
     neighbour = office.agent(office.server(PlainServer(), "neighbour"))
     office.list(agent)
 
     async with many_callers(connected.url, office.workspace.key) as caller:
-        calls = await at_once(caller, office, agent, ECHO_TOOL, 70)
-        told = await refused(calls, 6)
+        calls = await concurrent_calls(caller, office, agent, ECHO_TOOL, 70)
+        told = await refused_calls(calls, 6)
         begun = time.monotonic()
         answers = [await asyncio.to_thread(other.call, quick, ECHO_TOOL) for _ in range(20)]
         beside = await asyncio.to_thread(office.call, neighbour, "mcp_neighbour_echo")
         seconds = time.monotonic() - begun
         still_waiting = sum(not call.done() for call in calls)
-        stuck.go_on()
+        stuck.release()
         done = [call.result().json() for call in (await asyncio.wait(calls, timeout=20))[0]]
 
     assert {(each["error"]["kind"], each["error"]["retryAfter"]) for each in told} == {("rate_limited", 1)}
@@ -264,8 +273,8 @@ async def test_a_slow_server_fills_its_own_slots_and_no_others(
 
 
 @pytest.mark.requirement("REL-16", "REL-17")
-async def test_calls_in_progress_of_a_workspace_are_limited(connected: Plugboard, street: Street) -> None:
-    office, other = (Office(connected.make_workspace(), street) for _ in range(2))
+async def test_calls_in_progress_of_a_workspace_are_limited(connected: Plugboard, street: UpstreamHost) -> None:
+    office, other = (ToolboxClient(connected.make_workspace(), street) for _ in range(2))
     stuck = [StuckServer("tools/call") for _ in range(5)]
     agent = office.agent(*(office.server(each, f"s-{number}") for number, each in enumerate(stuck)))
     quick = other.agent(other.server(PlainServer()))
@@ -274,11 +283,11 @@ async def test_calls_in_progress_of_a_workspace_are_limited(connected: Plugboard
 
     calls: list[Any] = []
     for number, caller in enumerate(callers):
-        calls += await at_once(caller, office, agent, f"mcp_s-{number}_echo", 60)
-    told = await refused(calls, 300 - 256)
+        calls += await concurrent_calls(caller, office, agent, f"mcp_s-{number}_echo", 60)
+    told = await refused_calls(calls, 300 - 256)
     answer = await asyncio.to_thread(other.call, quick, ECHO_TOOL)
     for each in stuck:
-        each.go_on()
+        each.release()
     await asyncio.wait(calls, timeout=20)
     for caller in callers:
         await caller.aclose()

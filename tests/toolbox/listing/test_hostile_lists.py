@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from demo.mcp_servers import PlainServer, Reply, Seen, result
-from tests.toolbox.toolbox_client import Office, generic
+from demo.mcp_servers import McpRequest, McpResponse, PlainServer, result
+from tests.toolbox.toolbox_client import ToolboxClient, generic
 
 PATIENCE = 8.0
 GOOD = {"name": "good", "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}}
@@ -59,7 +59,7 @@ SCHEMAS = {
 
 
 @pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
-def test_an_invalid_schema_costs_no_tool_and_no_time(office: Office, schema: object) -> None:
+def test_an_invalid_schema_costs_no_tool_and_no_time(office: ToolboxClient, schema: object) -> None:
     odd = {"name": "odd", "inputSchema": schema}
     server = office.server(PlainServer([odd, GOOD]))
     agent, begun = office.agent(server), time.monotonic()
@@ -82,7 +82,7 @@ def test_an_invalid_schema_costs_no_tool_and_no_time(office: Office, schema: obj
 ENTRIES = [None, 1, "tool", [], {}, {"name": ""}, {"name": None}, {"name": 7}, {"name": "x" * 5000}, {"title": "x"}]
 
 
-def test_an_entry_that_is_no_tool_is_left_out(office: Office) -> None:
+def test_an_entry_that_is_no_tool_is_left_out(office: ToolboxClient) -> None:
     server = office.server(PlainServer([*ENTRIES, GOOD]))  # type: ignore[list-item]
 
     assert office.names(office.agent(server)) == [generic(server), "mcp_weather_good"]
@@ -91,7 +91,7 @@ def test_an_entry_that_is_no_tool_is_left_out(office: Office) -> None:
 
 
 @pytest.mark.requirement("TRS-06")
-def test_names_that_no_vendor_accepts_get_aliases(office: Office) -> None:
+def test_names_that_no_vendor_accepts_get_aliases(office: ToolboxClient) -> None:
     names = ["ค้นหา", "ค้นหาา", "a b", "a.b", "a/b", "a\u200bb", "a\x00b", "a\nb", "x" * 300, "x" * 299 + "y", "é", "🙂"]
     server = office.server(PlainServer([{"name": name, "inputSchema": {}} for name in names]))
     agent = office.agent(server)
@@ -107,7 +107,7 @@ def test_names_that_no_vendor_accepts_get_aliases(office: Office) -> None:
 
 
 @pytest.mark.requirement("TRS-06")
-def test_each_alias_calls_the_tool_that_it_stands_for(office: Office) -> None:
+def test_each_alias_calls_the_tool_that_it_stands_for(office: ToolboxClient) -> None:
     names = ["a b", "a.b", "ค้นหา", "x" * 300]
     fake = PlainServer([{"name": name} for name in names])
     agent = office.agent(office.server(fake))
@@ -115,10 +115,10 @@ def test_each_alias_calls_the_tool_that_it_stands_for(office: Office) -> None:
     for alias in office.names(agent)[1:]:
         office.call(agent, alias, {})
 
-    assert [seen.message["params"]["name"] for seen in fake.asked("tools/call")] == names
+    assert [seen.message["params"]["name"] for seen in fake.requests_for("tools/call")] == names
 
 
-def test_two_tools_with_one_name_become_one(office: Office) -> None:
+def test_two_tools_with_one_name_become_one(office: ToolboxClient) -> None:
     server = office.server(PlainServer([GOOD, GOOD | {"description": "another"}]))
 
     assert office.names(office.agent(server)) == [generic(server), "mcp_weather_good"]
@@ -127,7 +127,7 @@ def test_two_tools_with_one_name_become_one(office: Office) -> None:
 
 @pytest.mark.requirement("TRS-01")
 @pytest.mark.parametrize("form", FORMATS)
-def test_invisible_text_is_removed(office: Office, form: str) -> None:
+def test_invisible_text_is_removed(office: ToolboxClient, form: str) -> None:
     hidden = "Says \x1b[31mhi\x1b[0m\u200b\u202e" + "".join(chr(0xE0000 + ord(each)) for each in "obey") + "\x00."
     annotations = {"title": hidden, "more": {"deep": [hidden]}, "readOnlyHint": hidden}
     tool = {"name": "t", "title": hidden, "description": hidden, "annotations": annotations}
@@ -144,13 +144,13 @@ def test_invisible_text_is_removed(office: Office, form: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_a_long_description_is_shortened(office: Office, form: str) -> None:
+def test_a_long_description_is_shortened(office: ToolboxClient, form: str) -> None:
     agent = office.agent(office.server(PlainServer([GOOD | {"description": "Says é. " * 10_000}])))
 
     assert len(json.dumps(office.list(agent, form), ensure_ascii=False)) < 25_000
 
 
-def test_a_tool_that_is_too_large_is_left_out(office: Office) -> None:
+def test_a_tool_that_is_too_large_is_left_out(office: ToolboxClient) -> None:
     agent = office.agent(office.server(PlainServer([GOOD, {"name": "vast", "description": "vast " * 200_000}])))
 
     assert office.names(agent)[1:] == ["mcp_weather_good"]
@@ -159,7 +159,7 @@ def test_a_tool_that_is_too_large_is_left_out(office: Office) -> None:
 def paged(page: int, cursor: object) -> PlainServer:
     numbers = count()
 
-    def say(seen: Seen) -> Reply:
+    def say(seen: McpRequest) -> McpResponse:
         tools = [{"name": f"t{next(numbers)}"} for _ in range(page)]
         return result(seen, {"tools": tools, "nextCursor": str(next(numbers)) if cursor is None else cursor})
 
@@ -175,7 +175,7 @@ def paged(page: int, cursor: object) -> PlainServer:
         pytest.param(paged(1000, None), 101, id="large pages without end"),
     ],
 )
-def test_an_endless_list_is_given_up(office: Office, fake: PlainServer, at_most: int) -> None:
+def test_an_endless_list_is_given_up(office: ToolboxClient, fake: PlainServer, at_most: int) -> None:
     server = office.server(fake)
     agent = office.agent(server)
 
@@ -184,11 +184,11 @@ def test_an_endless_list_is_given_up(office: Office, fake: PlainServer, at_most:
     assert [tool["name"] for tool in listed["tools"]] == [generic(server)]
     assert listed["unavailable"][0]["reason"] == "invalid"
     assert listed["unavailable"][0]["detail"] == "Error calling MCP server: The list of tools does not end."
-    assert len(fake.asked("tools/list")) <= at_most
+    assert len(fake.requests_for("tools/list")) <= at_most
     assert office.call(agent, generic(server), {"method": "tools/call", "params": {"name": "t0"}})["isError"] is False
 
 
-def test_a_list_has_at_most_the_allowed_number_of_tools(office: Office) -> None:
+def test_a_list_has_at_most_the_allowed_number_of_tools(office: ToolboxClient) -> None:
     fake = PlainServer([{"name": f"t{number}"} for number in range(MOST_OF_A_LIST)])
     server = office.server(fake)
     agent = office.agent(server)
@@ -203,7 +203,7 @@ def test_a_list_has_at_most_the_allowed_number_of_tools(office: Office) -> None:
 
 
 @pytest.mark.parametrize("tools", [None, {}, "tools", 1])
-def test_an_invalid_list_is_reported_as_invalid(office: Office, tools: object) -> None:
+def test_an_invalid_list_is_reported_as_invalid(office: ToolboxClient, tools: object) -> None:
     fake = PlainServer(None, tools_list=lambda seen: result(seen, {"tools": tools}))
     server = office.server(fake)
 
@@ -212,14 +212,14 @@ def test_an_invalid_list_is_reported_as_invalid(office: Office, tools: object) -
 
 
 @pytest.mark.parametrize("cursor", [7, None, [], {}, True])
-def test_an_invalid_cursor_ends_the_list(office: Office, cursor: object) -> None:
+def test_an_invalid_cursor_ends_the_list(office: ToolboxClient, cursor: object) -> None:
     fake = PlainServer(None, tools_list=lambda seen: result(seen, {"tools": [GOOD], "nextCursor": cursor}))
 
     assert office.names(office.agent(office.server(fake)))[1:] == ["mcp_weather_good"]
 
 
 @pytest.mark.parametrize("ttl", [-1, 0, 10**30, 1e300, "long", None, True, [1]])
-def test_an_invalid_caching_hint_is_ignored(office: Office, ttl: object) -> None:
+def test_an_invalid_caching_hint_is_ignored(office: ToolboxClient, ttl: object) -> None:
     fake = PlainServer(None, tools_list=lambda seen: result(seen, {"tools": [GOOD], "ttlMs": ttl, "cacheScope": [1]}))
     agent = office.agent(office.server(fake))
 
@@ -227,11 +227,11 @@ def test_an_invalid_caching_hint_is_ignored(office: Office, ttl: object) -> None
     assert office.call(agent, "mcp_weather_good", {"text": "x"})["isError"] is False
 
 
-def test_a_list_that_changes_every_time_never_calls_the_wrong_tool(office: Office) -> None:
+def test_a_list_that_changes_every_time_never_calls_the_wrong_tool(office: ToolboxClient) -> None:
     """What is called is looked for in the list as it is now, and never another tool is called instead."""
     numbers = count()
 
-    def say(seen: Seen) -> Reply:
+    def say(seen: McpRequest) -> McpResponse:
         number = next(numbers)
         return result(seen, {"tools": [GOOD, {"name": f"only {number}"}], "ttlMs": 0})
 
@@ -239,16 +239,16 @@ def test_a_list_that_changes_every_time_never_calls_the_wrong_tool(office: Offic
     agent = office.agent(office.server(fake))
 
     first, second = office.names(agent), office.names(agent)
-    gone = office.ask(agent, first[2])
+    gone = office.post_call(agent, first[2])
     still = office.call(agent, "mcp_weather_good", {"text": "x"})
 
     assert first[2] != second[2]
     assert gone.status_code == 404
     assert still["isError"] is False
-    assert [seen.message["params"]["name"] for seen in fake.asked("tools/call")] == ["good"]
+    assert [seen.message["params"]["name"] for seen in fake.requests_for("tools/call")] == ["good"]
 
 
-def test_a_call_is_checked_against_the_current_schema(office: Office) -> None:
+def test_a_call_is_checked_against_the_current_schema(office: ToolboxClient) -> None:
     fake = PlainServer([GOOD])
     server = office.server(fake)
     agent = office.agent(server)

@@ -11,10 +11,20 @@ import jsonschema_rs
 import pytest
 from mcp_types import Tool
 
-from demo.mcp_servers import ECHO, Fake, Json, ModernServer, PlainServer, Reply, Seen, error, result
+from demo.mcp_servers import (
+    ECHO,
+    FakeMcpServer,
+    Json,
+    McpRequest,
+    McpResponse,
+    ModernServer,
+    PlainServer,
+    error,
+    result,
+)
 from tests.fakes.still_clock import StillClock
 from tests.fakes.stuck_server import StuckServer
-from tests.toolbox.toolbox_client import Office, generic, until
+from tests.toolbox.toolbox_client import ToolboxClient, generic, wait_until
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 NOWHERE = "http://127.0.0.1:9/mcp"  # nobody listens there
@@ -44,7 +54,7 @@ def parts(schema: Any) -> Iterator[Json]:
         yield from parts(inner)
 
 
-def hold_to_what_clients_take(schema: Json) -> None:
+def check_for_clients(schema: Json) -> None:
     """A strict client takes an object's schema that refers to nothing elsewhere and alternates nothing at the top."""
     assert schema["type"] == "object"
     assert isinstance(schema["properties"], dict)
@@ -54,24 +64,24 @@ def hold_to_what_clients_take(schema: Json) -> None:
 
 
 @pytest.fixture
-def agent(office: Office) -> str:
+def agent(office: ToolboxClient) -> str:
     return office.agent(office.server(PlainServer([ECHO, FORECAST])), office.server(PlainServer(), "rain"))
 
 
-def test_the_list_for_mcp_has_the_types_of_the_protocol(office: Office, agent: str) -> None:
+def test_the_list_for_mcp_has_the_types_of_the_protocol(office: ToolboxClient, agent: str) -> None:
     listed = office.list(agent, "mcp")["tools"]
 
     assert len(listed) == 5
     for each in listed:
         assert Tool.model_validate(each).model_dump(mode="json", by_alias=True, exclude_unset=True) == each
         assert NAME.fullmatch(each["name"])
-        hold_to_what_clients_take(each["inputSchema"])
+        check_for_clients(each["inputSchema"])
     forecast = listed[2]
     assert (forecast["title"], forecast["description"]) == ("Forecast", "The weather of the next days.")
     assert forecast["annotations"] == {"readOnlyHint": True}
 
 
-def test_the_list_for_openai_has_its_format(office: Office, agent: str) -> None:
+def test_the_list_for_openai_has_its_format(office: ToolboxClient, agent: str) -> None:
     listed = office.list(agent, "openai")["tools"]
 
     assert len(listed) == 5
@@ -82,10 +92,10 @@ def test_the_list_for_openai_has_its_format(office: Office, agent: str) -> None:
         assert {"name", "parameters"} <= function.keys() <= {"name", "description", "parameters"}
         assert NAME.fullmatch(function["name"])
         assert len(function.get("description", "")) <= 1024
-        hold_to_what_clients_take(function["parameters"])
+        check_for_clients(function["parameters"])
 
 
-def test_the_list_for_anthropic_has_its_format(office: Office, agent: str) -> None:
+def test_the_list_for_anthropic_has_its_format(office: ToolboxClient, agent: str) -> None:
     listed = office.list(agent, "anthropic")["tools"]
 
     assert len(listed) == 5
@@ -93,17 +103,17 @@ def test_the_list_for_anthropic_has_its_format(office: Office, agent: str) -> No
         assert {"name", "input_schema"} <= each.keys() <= {"name", "description", "input_schema"}
         assert NAME.fullmatch(each["name"])
         assert all(re.fullmatch("[A-Za-z0-9_.-]{1,64}", name) for name in each["input_schema"]["properties"])
-        hold_to_what_clients_take(each["input_schema"])
+        check_for_clients(each["input_schema"])
 
 
-def test_all_formats_have_the_same_tools(office: Office, agent: str) -> None:
+def test_all_formats_have_the_same_tools(office: ToolboxClient, agent: str) -> None:
     mcp, openai, anthropic = (office.list(agent, form)["tools"] for form in ("mcp", "openai", "anthropic"))
 
     names = [tool["name"] for tool in mcp]
     assert [tool["function"]["name"] for tool in openai] == [tool["name"] for tool in anthropic] == names
 
 
-def test_mcp_is_the_default_format(office: Office, agent: str) -> None:
+def test_mcp_is_the_default_format(office: ToolboxClient, agent: str) -> None:
     path = f"{office.workspace.agents}/{agent}/tools"
 
     assert office.admin.get(path).content == office.admin.get(path, params={"format": "mcp"}).content
@@ -112,7 +122,7 @@ def test_mcp_is_the_default_format(office: Office, agent: str) -> None:
         assert (answer.status_code, answer.json()["errors"][0]["path"]) == (422, "format")
 
 
-def test_the_generic_tool_is_described_in_fixed_words(office: Office) -> None:
+def test_the_generic_tool_is_described_in_fixed_words(office: ToolboxClient) -> None:
     server = office.server(PlainServer(), name="Acme's weather")
     agent = office.agent(server)
 
@@ -136,7 +146,7 @@ def test_the_generic_tool_is_described_in_fixed_words(office: Office) -> None:
     }
 
 
-def test_the_tools_of_a_server_are_listed_with_their_own_names(office: Office) -> None:
+def test_the_tools_of_a_server_are_listed_with_their_own_names(office: ToolboxClient) -> None:
     server = office.server(PlainServer([ECHO, FORECAST]))
 
     listed = office.tools_of(server)
@@ -149,7 +159,7 @@ def test_the_tools_of_a_server_are_listed_with_their_own_names(office: Office) -
 
 
 def refused(status: int) -> Any:
-    return lambda _: Reply(status)
+    return lambda _: McpResponse(status)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +168,7 @@ def refused(status: int) -> Any:
         (PlainServer(tools_list=refused(401)), "unauthorized", "MCP server request failed: 401 Unauthorized"),
         (PlainServer(tools_list=refused(403)), "unauthorized", "MCP server request failed: 403 Forbidden"),
         (PlainServer(tools_list=refused(500)), "unreachable", "MCP server request failed: 500 Internal Server Error"),
-        (PlainServer(tools_list=lambda _: Reply(body=b"<html>")), "invalid", "The answer is not JSON."),
+        (PlainServer(tools_list=lambda _: McpResponse(body=b"<html>")), "invalid", "The answer is not JSON."),
         (PlainServer(tools_list=lambda seen: result(seen, {"tools": 1})), "invalid", "The tools are not a list."),
         (PlainServer(tools_list=lambda seen: error(seen, -32603, "Broken")), "invalid", "Broken"),
         (StuckServer("tools/list"), "timeout", "no answer in time."),
@@ -166,7 +176,7 @@ def refused(status: int) -> Any:
     ids=["401", "403", "500", "no JSON", "no list", "JSON-RPC error", "no answer"],
 )
 def test_a_broken_server_costs_only_its_own_tools_and_is_named(
-    office: Office, fake: Fake, reason: str, detail: str
+    office: ToolboxClient, fake: FakeMcpServer, reason: str, detail: str
 ) -> None:
     broken = office.server(fake, "broken", timeoutSeconds=1)
     good = office.server(PlainServer(), "good")
@@ -180,7 +190,7 @@ def test_a_broken_server_costs_only_its_own_tools_and_is_named(
     assert office.tools_of(broken) == {"tools": [], "unavailable": [missing]}
 
 
-def test_an_unreachable_server_is_named(office: Office) -> None:
+def test_an_unreachable_server_is_named(office: ToolboxClient) -> None:
     gone, good = office.server(PlainServer(), "gone", url=NOWHERE), office.server(PlainServer(), "good")
 
     listed = office.list(office.agent(gone, good))
@@ -189,7 +199,7 @@ def test_an_unreachable_server_is_named(office: Office) -> None:
     assert [each["reason"] for each in listed["unavailable"]] == ["unreachable"]
 
 
-def test_a_server_without_credentials_gets_no_request(office: Office) -> None:
+def test_a_server_without_credentials_gets_no_request(office: ToolboxClient) -> None:
     server = office.workspace.make_silent_server()
     linear = office.workspace.make_server(name="Linear", authType="oauth", serviceType="linear", url=None, config={})
 
@@ -202,7 +212,7 @@ def test_a_server_without_credentials_gets_no_request(office: Office) -> None:
     ]
 
 
-def test_a_list_does_not_wait_for_a_silent_server(office: Office) -> None:
+def test_a_list_does_not_wait_for_a_silent_server(office: ToolboxClient) -> None:
     stuck = [office.server(StuckServer("tools/list"), f"s-{n}", timeoutSeconds=1) for n in range(5)]
     begun = time.monotonic()
 
@@ -213,7 +223,7 @@ def test_a_list_does_not_wait_for_a_silent_server(office: Office) -> None:
     assert {each["reason"] for each in listed["unavailable"]} == {"timeout"}
 
 
-def test_servers_keep_the_order_of_the_agent_and_tools_the_order_of_their_server(office: Office) -> None:
+def test_servers_keep_the_order_of_the_agent_and_tools_the_order_of_their_server(office: ToolboxClient) -> None:
     tools = [ECHO | {"name": name} for name in ("zeta", "alpha", "mid")]
     first, second = office.server(PlainServer(tools), "zz"), office.server(PlainServer(), "aa")
 
@@ -223,7 +233,7 @@ def test_servers_keep_the_order_of_the_agent_and_tools_the_order_of_their_server
     ]
 
 
-def test_names_stay_the_same_when_servers_come_and_go(office: Office) -> None:
+def test_names_stay_the_same_when_servers_come_and_go(office: ToolboxClient) -> None:
     first = office.server(PlainServer([ECHO, FORECAST]), "mail")
     alone = office.names(office.agent(first))
 
@@ -236,7 +246,7 @@ def test_names_stay_the_same_when_servers_come_and_go(office: Office) -> None:
     assert office.names(office.agent(first)) == alone
 
 
-def test_names_that_no_vendor_accepts_are_altered_and_stay_distinct(office: Office) -> None:
+def test_names_that_no_vendor_accepts_are_altered_and_stay_distinct(office: ToolboxClient) -> None:
     odd = ["a" * 300, "a" * 299 + "b", "ทดสอบ", "get forecast", "get/forecast", "get_forecast"]
     server = office.server(PlainServer([ECHO | {"name": name} for name in odd]))
     agent = office.agent(server)
@@ -250,7 +260,7 @@ def test_names_that_no_vendor_accepts_are_altered_and_stay_distinct(office: Offi
         assert office.call(agent, name)["isError"] is False
 
 
-def test_invalid_tools_are_left_out_and_the_others_are_listed(office: Office) -> None:
+def test_invalid_tools_are_left_out_and_the_others_are_listed(office: ToolboxClient) -> None:
     odd: list[Any] = [
         1,
         None,
@@ -267,21 +277,21 @@ def test_invalid_tools_are_left_out_and_the_others_are_listed(office: Office) ->
 
 
 @pytest.mark.parametrize("server_class", [ModernServer, PlainServer])
-def test_a_list_is_cached(office: Office, server_class: type[Fake]) -> None:
+def test_a_list_is_cached(office: ToolboxClient, server_class: type[FakeMcpServer]) -> None:
     fake = server_class()
     server = office.server(fake)
     agent, other = office.agent(server), office.agent(server)
     listed = office.list(agent)
-    fake.seen.clear()
+    fake.requests.clear()
 
     assert office.list(agent) == office.list(other) == listed
     assert office.list(agent, "openai")["tools"]
     assert len(office.tools_of(server)["tools"]) == 1
-    assert not fake.seen
+    assert not fake.requests
 
 
 def listing_for(ttl_ms: object, tools: list[Json]) -> Any:
-    def answer(seen: Seen) -> Reply:
+    def answer(seen: McpRequest) -> McpResponse:
         hint = {} if ttl_ms is None else {"ttlMs": ttl_ms}
         return result(seen, {"tools": tools, **hint})
 
@@ -290,7 +300,7 @@ def listing_for(ttl_ms: object, tools: list[Json]) -> Any:
 
 @pytest.mark.parametrize(("ttl_ms", "seconds"), [(None, 300.0), (5000, 5.0), (60_000, 60.0), ("5000", 300.0)])
 def test_a_list_is_cached_for_as_long_as_its_server_says(
-    timed_office: Office, clock: StillClock, ttl_ms: object, seconds: float
+    timed_office: ToolboxClient, clock: StillClock, ttl_ms: object, seconds: float
 ) -> None:
     tools = [ECHO]
     fake = PlainServer(tools_list=listing_for(ttl_ms, tools))
@@ -301,13 +311,13 @@ def test_a_list_is_cached_for_as_long_as_its_server_says(
 
     clock.advance(seconds - 0.1)
     assert "mcp_weather_new" not in timed_office.names(agent)
-    assert len(fake.asked("tools/list")) == 1
+    assert len(fake.requests_for("tools/list")) == 1
     clock.advance(0.2)
-    until(lambda: "mcp_weather_new" in timed_office.names(agent))  # the old one is shown while it is asked anew
-    assert len(fake.asked("tools/list")) == 2
+    wait_until(lambda: "mcp_weather_new" in timed_office.names(agent))  # the old one is shown while it is asked anew
+    assert len(fake.requests_for("tools/list")) == 2
 
 
-def test_a_list_that_is_never_fresh_is_requested_each_time(timed_office: Office) -> None:
+def test_a_list_that_is_never_fresh_is_requested_each_time(timed_office: ToolboxClient) -> None:
     tools = [ECHO]
     fake = PlainServer(tools_list=listing_for(0, tools))
     agent = timed_office.agent(timed_office.server(fake))
@@ -317,18 +327,18 @@ def test_a_list_that_is_never_fresh_is_requested_each_time(timed_office: Office)
     assert "mcp_weather_new" in timed_office.names(agent)
 
 
-def test_a_list_that_is_very_old_is_not_shown(timed_office: Office, clock: StillClock) -> None:
+def test_a_list_that_is_very_old_is_not_shown(timed_office: ToolboxClient, clock: StillClock) -> None:
     fake = PlainServer(tools_list=listing_for(1000, [ECHO]))
     agent = timed_office.agent(timed_office.server(fake))
     timed_office.list(agent)
 
-    fake.say["tools/list"] = refused(500)
+    fake.handlers["tools/list"] = refused(500)
     clock.advance(2 * 3600)
 
     assert [each["reason"] for each in timed_office.list(agent)["unavailable"]] == ["unreachable"]
 
 
-def test_refresh_bypasses_the_cache(office: Office) -> None:
+def test_refresh_bypasses_the_cache(office: ToolboxClient) -> None:
     fake = PlainServer()
     server = office.server(fake)
     agent = office.agent(server)
@@ -341,7 +351,7 @@ def test_refresh_bypasses_the_cache(office: Office) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "1", "True"])
-def test_refresh_must_be_true_or_false(office: Office, text: str) -> None:
+def test_refresh_must_be_true_or_false(office: ToolboxClient, text: str) -> None:
     path = f"{office.workspace.servers}/{office.server(PlainServer())['id']}/tools"
 
     answer = office.admin.get(path, params={"refresh": text})
@@ -349,7 +359,7 @@ def test_refresh_must_be_true_or_false(office: Office, text: str) -> None:
     assert (answer.status_code, answer.json()["errors"][0]["path"]) == (422, "refresh")
 
 
-def test_a_call_finds_a_tool_that_is_newer_than_the_cached_list(timed_office: Office, clock: StillClock) -> None:
+def test_a_call_finds_a_tool_that_is_newer_than_the_cached_list(timed_office: ToolboxClient, clock: StillClock) -> None:
     fake = PlainServer()
     agent = timed_office.agent(timed_office.server(fake))
     timed_office.list(agent)
@@ -361,19 +371,19 @@ def test_a_call_finds_a_tool_that_is_newer_than_the_cached_list(timed_office: Of
     assert "mcp_weather_new" in timed_office.names(agent)
 
 
-def test_a_removed_tool_is_not_in_the_next_list(timed_office: Office) -> None:
+def test_a_removed_tool_is_not_in_the_next_list(timed_office: ToolboxClient) -> None:
     fake = PlainServer([ECHO, ECHO | {"name": "old"}])
     agent = timed_office.agent(timed_office.server(fake))
     assert "mcp_weather_old" in timed_office.names(agent)
 
     fake.tools = [ECHO]
-    fake.say["tools/call"] = lambda seen: error(seen, -32602, "Unknown tool: old")
+    fake.handlers["tools/call"] = lambda seen: error(seen, -32602, "Unknown tool: old")
 
     assert timed_office.call(agent, "mcp_weather_old")["text"] == "Error calling MCP server: Unknown tool: old"
     assert "mcp_weather_old" not in timed_office.names(agent)
 
 
-def test_arguments_are_checked_against_the_current_schema(timed_office: Office, clock: StillClock) -> None:
+def test_arguments_are_checked_against_the_current_schema(timed_office: ToolboxClient, clock: StillClock) -> None:
     strict = ECHO | {"inputSchema": ECHO["inputSchema"] | {"additionalProperties": False}}
     fake = PlainServer([strict])
     agent = timed_office.agent(timed_office.server(fake))

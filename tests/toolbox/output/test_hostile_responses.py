@@ -11,8 +11,8 @@ import pytest
 from api.kit.egress.policy import EgressPolicy
 from api.main.settings import Settings
 from tests.fakes.bombs import gzipped_zeros
-from tests.fakes.hostile_mcp import HEAD, STREAM, events, made, mcp, resetting, result, with_id, with_result
-from tests.fakes.raw_upstream import Answer, cutting_off, dripping, pouring, raw, saying, silent, upstream
+from tests.fakes.hostile_mcp import HEAD, STREAM, built, events, mcp, resetting, result, with_id, with_result
+from tests.fakes.raw_upstream import Responder, closing_after, dripping, pouring, raw, responding, silent, upstream
 from tests.harness import Plugboard, Workspace, many_callers, served
 
 CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
@@ -72,7 +72,7 @@ def _read(answer: httpx2.Response) -> Json:
     return read
 
 
-async def hostile_call(workspace: Workspace, answer: Answer, seconds: int = ENOUGH_SECONDS) -> Json:
+async def hostile_call(workspace: Workspace, answer: Responder, seconds: int = ENOUGH_SECONDS) -> Json:
     """What comes of a call that is answered so. Whatever it is, the next one works, and so does the list."""
     async with (
         many_callers(workspace.plugboard.url, workspace.key) as http,
@@ -90,7 +90,9 @@ async def hostile_call(workspace: Workspace, answer: Answer, seconds: int = ENOU
     return called
 
 
-async def hostile_otherwise(workspace: Workspace, answer: Answer, seconds: int = ENOUGH_SECONDS) -> tuple[Json, Json]:
+async def hostile_check_and_list(
+    workspace: Workspace, answer: Responder, seconds: int = ENOUGH_SECONDS
+) -> tuple[Json, Json]:
     """The check of a server that answers everything so, and an agent's tools where a server lists its own so."""
     async with (
         many_callers(workspace.plugboard.url, workspace.key) as http,
@@ -124,10 +126,10 @@ LARGE = [
     pytest.param(pouring(CHUNKED + b"1;", b"x" * 10_000), TOO_LARGE, id="an extension of a chunk without end"),
     pytest.param(pouring(CHUNKED, b"0" * 10_000), TOO_LARGE, id="a size of a chunk without end"),
     pytest.param(pouring(HEAD, b"X: y\r\n" * 100), TOO_LARGE, id="fields without end"),
-    pytest.param(saying(X="x" * 20_000), TOO_LARGE, id="a long field"),
-    pytest.param(saying(**{f"X{n}": "x" * 1000 for n in range(100)}), TOO_LARGE, id="a long head"),
+    pytest.param(responding(X="x" * 20_000), TOO_LARGE, id="a long field"),
+    pytest.param(responding(**{f"X{n}": "x" * 1000 for n in range(100)}), TOO_LARGE, id="a long head"),
     pytest.param(with_result(b'"' + b"x" * 5_000_000 + b'"'), TOO_LARGE, id="giant"),
-    pytest.param(saying(gzipped_zeros(50), Content_Encoding="gzip"), TOO_LARGE, id="a bomb"),
+    pytest.param(responding(gzipped_zeros(50), Content_Encoding="gzip"), TOO_LARGE, id="a bomb"),
     pytest.param(with_result(b"[" + b"[]," * (MANY // 3) + b"0]"), TOO_MANY_VALUES, id="many lists"),
     pytest.param(with_result(b"[" + b'{"a":0},' * (MANY // 8) + b"0]"), TOO_MANY_VALUES, id="many objects"),
     pytest.param(with_result(b"[" + b'"ab",' * (MANY // 5) + b"0]"), TOO_MANY_VALUES, id="many texts"),
@@ -138,11 +140,11 @@ LARGE = [
 ANSWER = b'{"jsonrpc":"2.0","id":%d,"result":{"content":[]}}'
 WRONG = [
     pytest.param(with_id(b"<html>Sign in</html>", "text/html"), NOT_JSON, id="a page"),
-    pytest.param(saying(b"\x89PNG", Content_Type="image/png"), NOT_JSON, id="an image"),
-    pytest.param(saying(b""), NOT_JSON, id="nothing"),
+    pytest.param(responding(b"\x89PNG", Content_Type="image/png"), NOT_JSON, id="an image"),
+    pytest.param(responding(b""), NOT_JSON, id="nothing"),
     pytest.param(with_result(b'"\xff\xfe"'), NOT_JSON, id="no UTF-8"),
     pytest.param(with_result(b'"\\ud800"'), NOT_JSON, id="half a surrogate"),
-    pytest.param(made(lambda number: (ANSWER % number).decode().encode("utf-16")), NOT_JSON, id="UTF-16"),
+    pytest.param(built(lambda number: (ANSWER % number).decode().encode("utf-16")), NOT_JSON, id="UTF-16"),
     pytest.param(events(b"data: \xff\n\n"), "The stream is not UTF-8.", id="a stream that is no UTF-8"),
     pytest.param(with_result(b"NaN"), NOT_JSON, id="not a number"),
     pytest.param(with_result(b"1e999"), NOT_JSON, id="a number past all"),
@@ -160,12 +162,12 @@ WRONG = [
     pytest.param(raw(b"HTTP/1.1 101 Go\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"), CANNOT_BE_READ, id="101"),
     pytest.param(raw(HEAD + b"Content-Length: -1\r\n\r\n"), CANNOT_BE_READ, id="a length below zero"),
     pytest.param(raw(HEAD + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nxx"), CANNOT_BE_READ, id="two lengths"),
-    pytest.param(saying(b"x", Content_Encoding="br"), CANNOT_BE_READ, id="an encoding nobody asked for"),
-    pytest.param(saying(b"x", Content_Encoding="gzip"), CANNOT_BE_READ, id="no gzip"),
+    pytest.param(responding(b"x", Content_Encoding="br"), CANNOT_BE_READ, id="an encoding nobody asked for"),
+    pytest.param(responding(b"x", Content_Encoding="gzip"), CANNOT_BE_READ, id="no gzip"),
     pytest.param(raw(CHUNKED + b"zz\r\n"), CANNOT_BE_READ, id="a size of a chunk that is none"),
-    pytest.param(cutting_off(HEAD + b'Content-Length: 99\r\n\r\n{"json'), NOT_REACHED, id="cut off in the body"),
-    pytest.param(cutting_off(HEAD), NOT_REACHED, id="cut off in the head"),
-    pytest.param(cutting_off(), NOT_REACHED, id="cut off before it"),
+    pytest.param(closing_after(HEAD + b'Content-Length: 99\r\n\r\n{"json'), NOT_REACHED, id="cut off in the body"),
+    pytest.param(closing_after(HEAD), NOT_REACHED, id="cut off in the head"),
+    pytest.param(closing_after(), NOT_REACHED, id="cut off before it"),
     pytest.param(resetting(HEAD + b"Content-Length: 99\r\n\r\n{"), NOT_REACHED, id="reset in the body"),
     pytest.param(resetting(), NOT_REACHED, id="reset"),
 ]
@@ -173,9 +175,9 @@ WRONG = [
 
 @pytest.mark.requirement("REL-12")
 @pytest.mark.parametrize("answer", SILENT)
-async def test_an_endless_response_is_given_up_in_time(workspace: Workspace, answer: Answer) -> None:
+async def test_an_endless_response_is_given_up_in_time(workspace: Workspace, answer: Responder) -> None:
     called, (checked, listed) = await asyncio.gather(
-        hostile_call(workspace, answer, seconds=1), hostile_otherwise(neighbour(workspace), answer, seconds=1)
+        hostile_call(workspace, answer, seconds=1), hostile_check_and_list(neighbour(workspace), answer, seconds=1)
     )
 
     assert called["error"] == {"kind": "timeout"}
@@ -186,9 +188,9 @@ async def test_an_endless_response_is_given_up_in_time(workspace: Workspace, ans
 
 @pytest.mark.requirement("EGR-17")
 @pytest.mark.parametrize(("answer", "text"), LARGE)
-async def test_a_response_that_is_too_large_is_not_read(workspace: Workspace, answer: Answer, text: str) -> None:
+async def test_a_response_that_is_too_large_is_not_read(workspace: Workspace, answer: Responder, text: str) -> None:
     called = await hostile_call(workspace, answer)
-    checked, listed = await hostile_otherwise(neighbour(workspace), answer)
+    checked, listed = await hostile_check_and_list(neighbour(workspace), answer)
 
     assert called["error"] == {"kind": "upstream_unavailable"}
     assert called["text"] == f"Error calling MCP server: {text}"
@@ -197,9 +199,9 @@ async def test_a_response_that_is_too_large_is_not_read(workspace: Workspace, an
 
 
 @pytest.mark.parametrize(("answer", "text"), WRONG)
-async def test_an_invalid_response_is_reported_as_invalid(workspace: Workspace, answer: Answer, text: str) -> None:
+async def test_an_invalid_response_is_reported_as_invalid(workspace: Workspace, answer: Responder, text: str) -> None:
     called = await hostile_call(workspace, answer)
-    checked, listed = await hostile_otherwise(neighbour(workspace), answer)
+    checked, listed = await hostile_check_and_list(neighbour(workspace), answer)
 
     assert called["error"] == {"kind": "upstream_unavailable"}
     assert called["text"].startswith("Error calling MCP server: ")
@@ -216,9 +218,9 @@ def neighbour(workspace: Workspace) -> Workspace:
 @pytest.mark.parametrize("status", ["301 Moved Permanently", "302 Found", "303 See Other", "307 Temporary Redirect"])
 async def test_a_redirect_is_not_followed(workspace: Workspace, status: str) -> None:
     async with upstream(result({})) as elsewhere:
-        answer = saying(status=status, Location=elsewhere.url("/mcp"))
+        answer = responding(status=status, Location=elsewhere.url("/mcp"))
         called = await hostile_call(workspace, answer)
-        checked, listed = await hostile_otherwise(neighbour(workspace), answer)
+        checked, listed = await hostile_check_and_list(neighbour(workspace), answer)
 
     assert called["text"] == f"Error calling MCP server: MCP server request failed: {status}"
     assert called["error"] == {"kind": "upstream_refused"}
@@ -249,7 +251,7 @@ async def test_an_endless_error_body_is_not_read(workspace: Workspace) -> None:
         pytest.param(with_result(b'{"content":[],"content":[]}'), id="content given twice"),
     ],
 )
-async def test_unusual_but_valid_responses_are_accepted(workspace: Workspace, answer: Answer) -> None:
+async def test_unusual_but_valid_responses_are_accepted(workspace: Workspace, answer: Responder) -> None:
     assert await hostile_call(workspace, answer) == {"text": "", "content": [], "isError": False}
 
 

@@ -19,17 +19,17 @@ from api.toolbox.listing.client_formats import FORMATS, render
 from api.toolbox.service import ToolboxService
 from api.toolbox.toolsets.registry import IDLE_SECONDS, SHUTDOWN_SECONDS
 from api.toolbox.toolsets.toolset import Toolset
-from demo.mcp_servers import NEVER, Fake, LegacyServer, ModernServer, PlainServer, SessionServer
+from demo.mcp_servers import NO_RESPONSE, FakeMcpServer, LegacyServer, ModernServer, PlainServer, SessionServer
 from tests.fakes.still_clock import StillClock
-from tests.fakes.upstream_host import Street
+from tests.fakes.upstream_host import UpstreamHost
 from tests.harness import Workspace, bearer, many_callers, served
 from tests.toolbox.conftest import AT_HOME
-from tests.toolbox.toolbox_client import Office, generic, until
+from tests.toolbox.toolbox_client import ToolboxClient, generic, wait_until
 
 ECHO_TOOL = "mcp_weather_echo"
 
 
-def test_calls_share_one_session(office: Office) -> None:
+def test_calls_share_one_session(office: ToolboxClient) -> None:
     fake = SessionServer()
     server = office.server(fake)
     agent, other = office.agent(server), office.agent(server)
@@ -38,10 +38,10 @@ def test_calls_share_one_session(office: Office) -> None:
         office.call(each, ECHO_TOOL)
     office.call(agent, generic(server), {"method": "tools/list"})
 
-    assert fake.made == 1
+    assert fake.sessions_created == 1
 
 
-async def test_first_calls_at_the_same_time_leave_one_session(office: Office) -> None:
+async def test_first_calls_at_the_same_time_leave_one_session(office: ToolboxClient) -> None:
     fake = SessionServer()
     agent = office.agent(office.server(fake))
     path = f"{office.workspace.agents}/{agent}/tool-calls"
@@ -50,21 +50,21 @@ async def test_first_calls_at_the_same_time_leave_one_session(office: Office) ->
         answers = await asyncio.gather(*(caller.post(path, json={"toolName": ECHO_TOOL}) for _ in range(30)))
 
     assert {answer.json()["isError"] for answer in answers} == {False}
-    await asyncio.to_thread(until, lambda: len(fake.sessions) == 1)
+    await asyncio.to_thread(wait_until, lambda: len(fake.sessions) == 1)
 
 
-def test_an_expired_session_is_replaced(office: Office) -> None:
+def test_an_expired_session_is_replaced(office: ToolboxClient) -> None:
     fake = SessionServer()
     agent = office.agent(office.server(fake))
     office.call(agent, ECHO_TOOL)
     fake.expire()
 
     assert office.call(agent, ECHO_TOOL)["isError"] is False
-    assert fake.made == 2
+    assert fake.sessions_created == 2
 
 
 @pytest.mark.parametrize("changed", [{"timeoutSeconds": 20}, {"config": {"headerValue": "Bearer canary-2"}}])
-def test_a_session_ends_when_its_server_changes(office: Office, changed: dict[str, Any]) -> None:
+def test_a_session_ends_when_its_server_changes(office: ToolboxClient, changed: dict[str, Any]) -> None:
     fake = SessionServer()
     server = office.server(fake)
     agent = office.agent(server)
@@ -73,13 +73,13 @@ def test_a_session_ends_when_its_server_changes(office: Office, changed: dict[st
     office.change(server, **changed)
     office.call(agent, ECHO_TOOL)
 
-    until(lambda: fake.sessions == {"session-2"})
-    (end,) = fake.asked("DELETE")
+    wait_until(lambda: fake.sessions == {"session-2"})
+    (end,) = fake.requests_for("DELETE")
     assert end.headers["mcp-session-id"] == "session-1"
-    assert end.headers["authorization"] == fake.seen[0].headers["authorization"]
+    assert end.headers["authorization"] == fake.requests[0].headers["authorization"]
 
 
-def test_a_stream_ends_when_its_server_changes(office: Office) -> None:
+def test_a_stream_ends_when_its_server_changes(office: ToolboxClient) -> None:
     fake = LegacyServer("messages?session=1")
     server = office.server(fake)
     agent = office.agent(server)
@@ -88,36 +88,36 @@ def test_a_stream_ends_when_its_server_changes(office: Office) -> None:
     office.change(server, timeoutSeconds=20)
     office.call(agent, ECHO_TOOL)
 
-    until(lambda: fake.streams_open == 1)
+    wait_until(lambda: fake.streams_open == 1)
 
 
-def test_sessions_end_with_the_process(tmp_path: Path, street: Street) -> None:
+def test_sessions_end_with_the_process(tmp_path: Path, street: UpstreamHost) -> None:
     fake, stream = SessionServer(), LegacyServer("messages?session=1")
     with served(Settings(data_dir=tmp_path, egress=AT_HOME)) as plugboard:
-        office = Office(plugboard.make_workspace(), street)
+        office = ToolboxClient(plugboard.make_workspace(), street)
         agent = office.agent(office.server(fake), office.server(stream, "old"))
         office.call(agent, ECHO_TOOL)
         office.call(agent, "mcp_old_echo")
         assert (fake.sessions, stream.streams_open) == ({"session-1"}, 1)
 
     assert fake.sessions == set()
-    until(lambda: stream.streams_open == 0)
+    wait_until(lambda: stream.streams_open == 0)
 
 
 @pytest.mark.requirement("REL-19")
 def test_a_server_that_does_not_answer_the_end_of_a_session_does_not_delay_shutdown(
-    tmp_path: Path, street: Street
+    tmp_path: Path, street: UpstreamHost
 ) -> None:
-    fakes = [SessionServer(DELETE=lambda _: NEVER) for _ in range(3)]
+    fakes = [SessionServer(DELETE=lambda _: NO_RESPONSE) for _ in range(3)]
     with served(Settings(data_dir=tmp_path, egress=AT_HOME)) as plugboard:
-        office = Office(plugboard.make_workspace(), street)
+        office = ToolboxClient(plugboard.make_workspace(), street)
         agent = office.agent(*(office.server(fake, f"stuck{n}") for n, fake in enumerate(fakes)))
         for n in range(len(fakes)):
             office.call(agent, f"mcp_stuck{n}_echo")
         begun = time.monotonic()
 
     assert time.monotonic() - begun < SHUTDOWN_SECONDS + 5
-    assert [len(fake.asked("DELETE")) for fake in fakes] == [1, 1, 1]
+    assert [len(fake.requests_for("DELETE")) for fake in fakes] == [1, 1, 1]
 
 
 async def opened(parts: Container, workspace: Workspace, server_id: str) -> tuple[Toolset, Server, Any]:
@@ -128,7 +128,7 @@ async def opened(parts: Container, workspace: Workspace, server_id: str) -> tupl
     return toolset, server, ctx
 
 
-async def test_each_format_renders_the_same_list_of_objects(office: Office) -> None:
+async def test_each_format_renders_the_same_list_of_objects(office: ToolboxClient) -> None:
     server = office.server(PlainServer())
     silent = office.workspace.make_silent_server()
     agent = office.agent(server, silent)
@@ -149,7 +149,7 @@ async def test_each_format_renders_the_same_list_of_objects(office: Office) -> N
         await parts.close()
 
 
-async def test_an_idle_session_ends(office: Office) -> None:
+async def test_an_idle_session_ends(office: ToolboxClient) -> None:
     clock, fake = StillClock(), SessionServer()
     server_id = office.server(fake)["id"]
     parts = await build_container(office.workspace.plugboard.settings, clock)
@@ -166,12 +166,12 @@ async def test_an_idle_session_ends(office: Office) -> None:
         clock.advance(1)
         toolsets.close_idle()
         assert len(toolsets) == 0
-        await asyncio.to_thread(until, lambda: fake.sessions == set())
+        await asyncio.to_thread(wait_until, lambda: fake.sessions == set())
     finally:
         await parts.close()
 
 
-async def test_a_list_in_progress_survives_a_change_of_its_server(office: Office) -> None:
+async def test_a_list_in_progress_survives_a_change_of_its_server(office: ToolboxClient) -> None:
     fake = PlainServer()
     server_id = office.server(fake)["id"]
     parts = await build_container(office.workspace.plugboard.settings)
@@ -187,22 +187,22 @@ async def test_a_list_in_progress_survives_a_change_of_its_server(office: Office
         await parts.close()
 
 
-def test_the_protocol_of_a_server_is_remembered_across_a_restart(tmp_path: Path, street: Street) -> None:
+def test_the_protocol_of_a_server_is_remembered_across_a_restart(tmp_path: Path, street: UpstreamHost) -> None:
     settings = Settings(data_dir=tmp_path, egress=AT_HOME)
     fakes = {"modern": ModernServer(), "session": SessionServer(), "plain": PlainServer()}
     fakes["old"] = LegacyServer("messages?session=1")
     with served(settings) as plugboard:
         workspace = plugboard.make_workspace()
-        office = Office(workspace, street)
+        office = ToolboxClient(workspace, street)
         agent = office.agent(*(office.server(fake, slug) for slug, fake in fakes.items()))
         for slug in fakes:
             office.call(agent, f"mcp_{slug}_echo")
-    assert all(len(fake.asked("server/discover")) == 1 for fake in fakes.values())
+    assert all(len(fake.requests_for("server/discover")) == 1 for fake in fakes.values())
     for fake in fakes.values():
-        fake.seen.clear()
+        fake.requests.clear()
 
     with served(settings) as again:
-        office = Office(Workspace(again, workspace.id, workspace.key, again.caller(workspace.key)), street)
+        office = ToolboxClient(Workspace(again, workspace.id, workspace.key, again.caller(workspace.key)), street)
         for slug in fakes:
             assert office.call(agent, f"mcp_{slug}_echo")["isError"] is False
         handshake = ["initialize", "notifications/initialized"]
@@ -212,10 +212,10 @@ def test_the_protocol_of_a_server_is_remembered_across_a_restart(tmp_path: Path,
         assert fakes["plain"].methods == ["tools/list", "tools/call"]
 
 
-class Turncoat(Fake):
+class ChangingServer(FakeMcpServer):
     """Speaks as `now` does."""
 
-    def __init__(self, now: Fake) -> None:
+    def __init__(self, now: FakeMcpServer) -> None:
         super().__init__()
         self.now = now
 
@@ -234,9 +234,9 @@ class Turncoat(Fake):
     ],
 )
 def test_the_protocol_of_a_server_is_detected_again_when_it_changes(
-    office: Office, before: type[Fake], after: type[Fake]
+    office: ToolboxClient, before: type[FakeMcpServer], after: type[FakeMcpServer]
 ) -> None:
-    fake = Turncoat(before())
+    fake = ChangingServer(before())
     server = office.server(fake)
     agent = office.agent(server)
     office.call(agent, ECHO_TOOL)
@@ -245,6 +245,6 @@ def test_the_protocol_of_a_server_is_detected_again_when_it_changes(
     answers = [office.call(agent, ECHO_TOOL, {"text": "hi"}) for _ in range(2)]
 
     assert [each["text"] for each in answers] == ['{"text": "hi"}'] * 2
-    assert len(new.asked("server/discover")) <= 1  # a server that minds no session needs no probing
+    assert len(new.requests_for("server/discover")) <= 1  # a server that minds no session needs no probing
     kept = office.admin.get(f"{office.workspace.servers}/{server['id']}").json()
     assert kept["version"] == server["version"]  # to find out how it speaks is no change of its configuration

@@ -5,29 +5,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from demo.services.hubspot.fake import World
-from tests.toolkits.connected_service import Connected, connected
+from demo.services.hubspot.fake import FakeHubSpot
+from tests.toolkits.connected_service import ConnectedService, connected
 from tests.toolkits.hubspot import hubspot_contract
 
 
 @dataclass(frozen=True)
-class HubSpot(Connected):
-    world: World
+class HubSpot(ConnectedService):
+    fake: FakeHubSpot
 
     service = "hubspot"
     contract = hubspot_contract.CONTRACT
-    going_on = "after"
-    at_first = ""
+    cursor_parameter = "after"
+    first_cursor = ""
     root = "/hubspot"
-    besides = "/account-info/"
+    identity_path = "/account-info/"
 
-    def mend(self) -> None:
-        super().mend()
-        self.world.hidden = ""
+    def restore(self) -> None:
+        super().restore()
+        self.fake.hidden_path = ""
 
     def check(self, *, strict: bool) -> None:
         super().check(strict=strict)
-        assert self.world.writes == []
+        assert self.fake.writes == []
 
 
 connected_hubspot = partial(connected, HubSpot)

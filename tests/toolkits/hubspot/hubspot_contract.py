@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from demo.oauth_provider.tenant import Seen
+from demo.oauth_provider.tenant import RecordedRequest
 from tests.toolkits.contract import Contract, Json
 
 CONTRACT = Contract("HubSpot")
@@ -17,8 +17,8 @@ BESIDES = re.compile(r"/account-info/{version}/details|/crm/(properties/{version
 LONGEST_QUERY, MOST_GROUPS, MOST_FILTERS = 3000, 5, 6
 
 
-@CONTRACT.judge
-def objections(path: str, seen: Seen) -> Iterator[str]:
+@CONTRACT.validator
+def objections(path: str, seen: RecordedRequest) -> Iterator[str]:
     template = _template(path)
     operation = _operations().get((seen.method, template or ""))
     if template is None or (operation is None and not (seen.method == "GET" and BESIDES.fullmatch(template))):
@@ -37,7 +37,7 @@ def _template(path: str) -> str | None:
     return re.sub(r"(?<=/)([0-9]+|[^/]*%40[^/]*|[^/]*@[^/]*)$", "{id}", path.replace(dated, "{version}", 1))
 
 
-def _of_query(known: Mapping[str, Any] | list[str], seen: Seen) -> Iterator[str]:
+def _of_query(known: Mapping[str, Any] | list[str], seen: RecordedRequest) -> Iterator[str]:
     if seen.body:
         yield "it takes no body"
     for name, value in seen.query.items():
@@ -53,7 +53,7 @@ def _of_query(known: Mapping[str, Any] | list[str], seen: Seen) -> Iterator[str]
             yield f"{name} is empty"
 
 
-def _of_search(operation: Json, seen: Seen) -> Iterator[str]:
+def _of_search(operation: Json, seen: RecordedRequest) -> Iterator[str]:
     if not seen.headers.get("content-type", "").startswith("application/json"):
         yield "it takes JSON"
     body = json.loads(seen.body)

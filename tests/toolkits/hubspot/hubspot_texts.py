@@ -6,26 +6,26 @@ from collections.abc import Callable
 
 from tests.toolkits.contract import Json
 from tests.toolkits.hubspot.connected_hubspot import HubSpot
-from tests.toolkits.scenes import Ask, Case, Happens, Scene, Texts, many, nothing, runs_counted
+from tests.toolkits.scenes import ApprovedTexts, Case, Scene, SceneCall, Setup, nothing, numbered, runs_counted
 
 Ways = tuple[Json, ...]
 LONG = "x" * 60_000
 
 
 def nothing_in(kind: str) -> Callable[[HubSpot], None]:
-    return lambda hubspot: hubspot.world.records[kind].clear()
+    return lambda hubspot: hubspot.fake.records[kind].clear()
 
 
 def nobody(hubspot: HubSpot) -> None:
-    hubspot.world.owners.clear()
+    hubspot.fake.owners.clear()
 
 
 def enlarged(hubspot: HubSpot) -> None:
     """With values that nobody wants whole."""
-    for each in (record for kind in hubspot.world.records.values() for record in kind):
+    for each in (record for kind in hubspot.fake.records.values() for record in kind):
         for name in ("company", "description"):
             each["properties"][name] = f"Globex Umbra {LONG}"
-    for owner in hubspot.world.owners:
+    for owner in hubspot.fake.owners:
         owner["teams"] = [{"id": "1", "name": "Sales", "primary": True}] * 3
 
 
@@ -35,14 +35,18 @@ def case(
     more: Ways,
     wrong: Ways,
     empty: Json,
-    emptied: Happens = nothing,
+    emptied: Setup = nothing,
     huge: Json | None = None,
     page: Json | None = None,
 ) -> Case:
-    asks: dict[str, Json | Ask] = {Scene.MEANT: happy, **many(Scene.OTHERWISE, *more), **many(Scene.WRONG, *wrong)}
+    asks: dict[str, Json | SceneCall] = {
+        Scene.MEANT: happy,
+        **numbered(Scene.OTHERWISE, *more),
+        **numbered(Scene.WRONG, *wrong),
+    }
     if page is not None:
-        asks[Scene.PAGE] = Ask(page, to_the_end=True)
-    asks |= {Scene.HUGE: Ask(huge or happy, enlarged, runs_counted), Scene.EMPTY: Ask(empty, emptied)}
+        asks[Scene.PAGE] = SceneCall(page, follow_pages=True)
+    asks |= {Scene.HUGE: SceneCall(huge or happy, enlarged, runs_counted), Scene.EMPTY: SceneCall(empty, emptied)}
     return Case(tool, asks)
 
 
@@ -193,17 +197,17 @@ CASES = (
 
 
 def hidden(hubspot: HubSpot) -> None:
-    hubspot.world.hidden = "/crm/"
+    hubspot.fake.hidden_path = "/crm/"
 
 
-TEXTS = Texts(
+TEXTS = ApprovedTexts(
     HubSpot,
     CASES,
-    troubles={
-        Scene.RIGHTS: lambda hubspot, _: hubspot.grant("oauth"),
+    failures={
+        Scene.RIGHTS: lambda hubspot, _: hubspot.grant_scopes("oauth"),
         f"{Scene.RIGHTS}: the person may not see it": lambda hubspot, _: hidden(hubspot),
-        Scene.BUSY: lambda hubspot, _: hubspot.world.limit(1),
-        f"{Scene.BUSY}: today": lambda hubspot, _: hubspot.world.limit(1, "DAILY"),
+        Scene.BUSY: lambda hubspot, _: hubspot.fake.rate_limit(1),
+        f"{Scene.BUSY}: today": lambda hubspot, _: hubspot.fake.rate_limit(1, "DAILY"),
     },
-    ended="taken away at HubSpot",
+    revoked_title="taken away at HubSpot",
 )

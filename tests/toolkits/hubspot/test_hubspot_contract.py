@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from demo.oauth_provider.tenant import Seen
+from demo.oauth_provider.tenant import RecordedRequest
 from tests.toolkits.hubspot.hubspot_contract import CONTRACT
 
 pytestmark = CONTRACT.needed
@@ -11,7 +11,7 @@ CONTACTS, OWNERS = "/crm/objects/2026-09/contacts", "/crm/owners/2026-09"
 NO_FILTER = {"propertyName": "email", "operator": "EQ", "value": "a"}
 
 
-def search(**body: Any) -> Seen:
+def search(**body: Any) -> RecordedRequest:
     return CONTRACT.sent("POST", f"{CONTACTS}/search", body)
 
 
@@ -31,8 +31,8 @@ def search(**body: Any) -> Seen:
     ],
     ids=lambda seen: seen.path,
 )
-def test_requests_that_hubspot_accepts_pass(seen: Seen) -> None:
-    CONTRACT.takes(seen)
+def test_requests_that_hubspot_accepts_pass(seen: RecordedRequest) -> None:
+    CONTRACT.assert_accepts(seen)
 
 
 @pytest.mark.parametrize(
@@ -59,5 +59,5 @@ def test_requests_that_hubspot_accepts_pass(seen: Seen) -> None:
         (search(filterGroups=[{"filters": [NO_FILTER | {"operator": "LIKE"}]}]), "no operator LIKE"),
     ],
 )
-def test_requests_that_hubspot_would_refuse_are_detected(seen: Seen, complaint: str) -> None:
-    CONTRACT.refuses(seen, complaint)
+def test_requests_that_hubspot_would_refuse_are_detected(seen: RecordedRequest, complaint: str) -> None:
+    CONTRACT.assert_refuses(seen, complaint)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from demo.services.linear.fake import World
-from tests.toolkits.connected_service import Connected, connected
+from demo.services.linear.fake import FakeLinear
+from tests.toolkits.connected_service import ConnectedService, connected
 from tests.toolkits.contract import Json
 from tests.toolkits.linear import linear_contract
 
@@ -18,30 +18,30 @@ ISSUE, SEARCH = "linear_get_issue", "linear_search_issues"
 
 
 @dataclass(frozen=True)
-class Linear(Connected):
-    world: World
+class Linear(ConnectedService):
+    fake: FakeLinear
 
     service = "linear"
     contract = linear_contract.CONTRACT
-    going_on = "after"
-    at_first = ""
+    cursor_parameter = "after"
+    first_cursor = ""
 
     def readable(self, scene: str) -> str:
         """Without how long to wait: that depends on when in a second it was asked."""
         return re.sub(r"(Try again in|\[rate_limited) [0-9.]+", r"\1 …", scene)
 
     def identifiers(self, tool: str = ISSUES, **args: Any) -> list[str]:
-        return [each["identifier"] for each in self.desk.found(tool, **args)["issues"]]
+        return [each["identifier"] for each in self.tools.result(tool, **args)["issues"]]
 
-    def sent(self) -> list[Json]:
+    def queries_sent(self) -> list[Json]:
         """The queries of the tools, without what it takes to connect."""
-        bodies = [json.loads(each.body) for each in self.tenant.asked("api")]
+        bodies = [json.loads(each.body) for each in self.tenant.requests_to("api")]
         return [each for each in bodies if each["query"].startswith("query ")]
 
     def check(self, *, strict: bool) -> None:
         super().check(strict=strict)
-        assert self.world.not_reads == []
-        assert all(each < 10_000 / 2 for each in self.world.costs), "the largest is to stay far from what Linear allows"
+        assert self.fake.mutations == []
+        assert all(each < 10_000 / 2 for each in self.fake.costs), "the largest is to stay far from what Linear allows"
 
 
 connected_linear = partial(connected, Linear)

@@ -18,7 +18,7 @@ from graphql import (
 )
 from graphql.execution.values import get_variable_values
 
-from demo.oauth_provider.tenant import Seen
+from demo.oauth_provider.tenant import RecordedRequest
 from tests.toolkits.contract import Contract
 
 CONTRACT = Contract("Linear")
@@ -29,8 +29,8 @@ def schema() -> GraphQLSchema:
     return build_schema(CONTRACT.text("schema.graphql"), assume_valid=True)
 
 
-@CONTRACT.judge
-def objections(path: str, seen: Seen) -> Iterator[str]:
+@CONTRACT.validator
+def objections(path: str, seen: RecordedRequest) -> Iterator[str]:
     if path != "/graphql":
         yield "there is nothing but GraphQL"
     if seen.method != "POST" or not seen.headers.get("content-type", "").startswith("application/json"):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from demo.services.linear.data import Data, id_of
-from demo.services.linear.fake import World
+from demo.services.linear.fake import FakeLinear
 from tests.toolkits.contract import Json
 from tests.toolkits.linear.connected_linear import ISSUE, ISSUES, PROJECTS, SEARCH, TEAMS, Linear
-from tests.toolkits.scenes import Ask, Case, Scene, Texts, many, outlined
+from tests.toolkits.scenes import ApprovedTexts, Case, Scene, SceneCall, numbered, outlined
 
 Ways = tuple[Json, ...]
 LONG = "All work and no play. " * 3000
@@ -29,13 +29,13 @@ def a_long_issue(data: Data) -> None:
 
 def a_long_comment(linear: Linear) -> None:
     """Between two short ones."""
-    issue = linear.world.data.issue("ENG-102")
+    issue = linear.fake.data.issue("ENG-102")
     for days, text in enumerate(("Yes.", LONG[:9000], "Is that all?")):
-        linear.world.data.comment(issue, "alan", text, days)
+        linear.fake.data.comment(issue, "alan", text, days)
 
 
 def holes(linear: Linear) -> None:
-    linear.world.broken = {"Issue.project": "Projects are being moved.", "Issue.cycle": "Cycles are off."}
+    linear.fake.broken = {"Issue.project": "Projects are being moved.", "Issue.cycle": "Cycles are off."}
 
 
 def many_teams(data: Data) -> None:
@@ -55,16 +55,16 @@ def case(
     wrong: Ways,
     huge: Json,
     make_huge: Callable[[Data], None],
-    **more: Json | Ask,
+    **more: Json | SceneCall,
 ) -> Case:
     """`more`: what comes at the end, by its title."""
-    asks: dict[str, Json | Ask] = {
+    asks: dict[str, Json | SceneCall] = {
         Scene.MEANT: ways[0],
-        **many(Scene.OTHERWISE, *ways[1:]),
-        Scene.PAGE: Ask(page, to_the_end=True),
+        **numbered(Scene.OTHERWISE, *ways[1:]),
+        Scene.PAGE: SceneCall(page, follow_pages=True),
     }
-    asks |= {Scene.EMPTY: empty[0], **many(Scene.EMPTY, *empty[1:]), **many(Scene.WRONG, *wrong)}
-    asks[Scene.HUGE] = Ask(huge, lambda linear: make_huge(linear.world.data), outlined)
+    asks |= {Scene.EMPTY: empty[0], **numbered(Scene.EMPTY, *empty[1:]), **numbered(Scene.WRONG, *wrong)}
+    asks[Scene.HUGE] = SceneCall(huge, lambda linear: make_huge(linear.fake.data), outlined)
     return Case(tool, asks | more)
 
 
@@ -126,7 +126,7 @@ CASES = (
         ),
         {"first": 100, "full": True, "state": "Todo", "assignee": "nobody"},
         many_issues,
-        **{"Linear has not all of it": Ask({"teamId": "DES"}, holes)},
+        **{"Linear has not all of it": SceneCall({"teamId": "DES"}, holes)},
     ),
     case(
         ISSUE,
@@ -147,9 +147,9 @@ CASES = (
         {"issueId": "ENG-101", "first": 50},
         a_long_issue,
         **{
-            f"{Scene.HUGE}: the second part of the description": Ask(SECOND, shown=outlined),
-            f"{Scene.HUGE}: a long comment": Ask({"issueId": "ENG-102"}, a_long_comment, outlined),
-            f"{Scene.HUGE}: a long comment, asked for as told": Ask(ALONE, shown=outlined),
+            f"{Scene.HUGE}: the second part of the description": SceneCall(SECOND, transform=outlined),
+            f"{Scene.HUGE}: a long comment": SceneCall({"issueId": "ENG-102"}, a_long_comment, outlined),
+            f"{Scene.HUGE}: a long comment, asked for as told": SceneCall(ALONE, transform=outlined),
         },
     ),
     case(
@@ -169,34 +169,34 @@ CASES = (
 )
 
 
-REFUSALS: Mapping[str, Callable[[World], None]] = {
-    Scene.BUSY: lambda world: world.limit("Requests", seconds=40),
-    f"{Scene.BUSY}: of these": lambda world: world.limit("Endpoint-Requests", seconds=40),
-    f"{Scene.BUSY}: some points are left, and too few": lambda world: world.limit("Complexity", seconds=40),
-    Scene.RIGHTS: lambda world: world.refuse("FORBIDDEN", "Your role does not allow this."),
-    f"{Scene.RIGHTS}: not in the plan": lambda world: world.refuse(
+REFUSALS: Mapping[str, Callable[[FakeLinear], None]] = {
+    Scene.BUSY: lambda world: world.rate_limit("Requests", seconds=40),
+    f"{Scene.BUSY}: of these": lambda world: world.rate_limit("Endpoint-Requests", seconds=40),
+    f"{Scene.BUSY}: some points are left, and too few": lambda world: world.rate_limit("Complexity", seconds=40),
+    Scene.RIGHTS: lambda world: world.inject_error("FORBIDDEN", "Your role does not allow this."),
+    f"{Scene.RIGHTS}: not in the plan": lambda world: world.inject_error(
         "FEATURE_NOT_ACCESSIBLE", "Not part of the Free plan."
     ),
-    "too complex": lambda world: world.refuse(
+    "too complex": lambda world: world.inject_error(
         "INPUT_ERROR", "The query is too complex. Complexity: 15500. Maximum allowed complexity: 10000.", status=400
     ),
-    "a query that is not taken": lambda world: world.refuse(
+    "a query that is not taken": lambda world: world.inject_error(
         "GRAPHQL_VALIDATION_FAILED", 'Cannot query field "key" on type "Team".', status=400
     ),
-    f"{Scene.DOWN}: trouble of Linear's own": lambda world: world.refuse(
+    f"{Scene.DOWN}: trouble of Linear's own": lambda world: world.inject_error(
         "INTERNAL_SERVER_ERROR", "Internal server error", status=500
     ),
-    "something that is new": lambda world: world.refuse("TEAPOT", "I am a teapot.", status=418),
+    "something that is new": lambda world: world.inject_error("TEAPOT", "I am a teapot.", status=418),
 }
 
 
-def refusing(happens: Callable[[World], None]) -> Callable[[Linear, str], None]:
-    return lambda linear, _: happens(linear.world)
+def refusing(happens: Callable[[FakeLinear], None]) -> Callable[[Linear, str], None]:
+    return lambda linear, _: happens(linear.fake)
 
 
-TEXTS = Texts(
+TEXTS = ApprovedTexts(
     Linear,
     CASES,
-    troubles={title: refusing(happens) for title, happens in REFUSALS.items()},
-    ended="the app was removed in Linear",
+    failures={title: refusing(happens) for title, happens in REFUSALS.items()},
+    revoked_title="the app was removed in Linear",
 )

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from demo.oauth_provider.server import Fault, Server
+from demo.oauth_provider.server import Fault, OAuthProvider
 from tests.harness import Plugboard
 from tests.toolkits.linear.connected_linear import ISSUE, ISSUES, PROJECTS, SEARCH, TEAMS, Linear, connected_linear
 
@@ -20,7 +20,7 @@ each_read = pytest.mark.parametrize(("tool", "args"), READS.items(), ids=READS)
 
 
 @pytest.fixture
-def linear(plugboard: Plugboard, provider: Server) -> Iterator[Linear]:
+def linear(plugboard: Plugboard, provider: OAuthProvider) -> Iterator[Linear]:
     with connected_linear(plugboard, provider) as found:
         yield found
 
@@ -38,16 +38,16 @@ def linear(plugboard: Plugboard, provider: Server) -> Iterator[Linear]:
 def test_paging_lists_every_object_once(
     linear: Linear, tool: str, what: str, args: dict[str, object], number: int
 ) -> None:
-    linear.world.data.add_many(250, description="It is dusty. " * 400)
-    found = linear.paged(tool, what, **args)
+    linear.fake.data.add_many(250, description="It is dusty. " * 400)
+    found = linear.all_items(tool, what, **args)
     assert len(found) == number
     assert len({each["id"] for each in found}) == number
 
 
 def test_comments_are_paged_back_to_the_first(linear: Linear) -> None:
-    issue = linear.world.data.issue("ENG-101")
+    issue = linear.fake.data.issue("ENG-101")
     for number in range(47):
-        linear.world.data.comment(issue, "ada", f"number {number}", 10 + number)
+        linear.fake.data.comment(issue, "ada", f"number {number}", 10 + number)
     pages = linear.pages(ISSUE, issueId="ENG-101", first=20)
     found = [each["body"] for page in pages for each in page["issue"]["comments"]]
     assert len(found) == len(set(found)) == 50
@@ -56,30 +56,30 @@ def test_comments_are_paged_back_to_the_first(linear: Linear) -> None:
 
 def test_a_long_description_is_read_in_parts(linear: Linear) -> None:
     whole = "".join(f"{number} " for number in range(10_000))
-    linear.world.data.issue("ENG-102")["description"] = whole
+    linear.fake.data.issue("ENG-102")["description"] = whole
     found, start = "", 0
     while start is not None:
-        issue = linear.desk.found(ISSUE, issueId="ENG-102", descriptionFrom=start)["issue"]
+        issue = linear.tools.result(ISSUE, issueId="ENG-102", descriptionFrom=start)["issue"]
         found += issue["description"]
         start = issue.get("nextDescriptionFrom")
     assert found == whole
 
 
 def test_structured_content_agrees_with_the_text(linear: Linear) -> None:
-    assert linear.desk.found(ISSUES, parent="ENG-101", state="open") == {
+    assert linear.tools.result(ISSUES, parent="ENG-101", state="open") == {
         "hasMore": False,
         "notes": [],
         "issues": [
             {
-                "id": linear.world.data.issue("ENG-111")["id"],
+                "id": linear.fake.data.issue("ENG-111")["id"],
                 "identifier": "ENG-111",
                 "title": "Test the session cookie in all browsers",
                 "url": "https://linear.app/acme/issue/ENG-111/test-the-session-cookie-in-all-browsers",
                 "state": {"name": "Todo", "type": "unstarted"},
                 "priority": "High",
-                "team": {"id": linear.world.data.teams["ENG"]["id"], "key": "ENG", "name": "Engineering"},
-                "assignee": {"id": linear.world.data.users["ada"]["id"], "name": "Ada Lovelace"},
-                "project": {"id": linear.world.data.projects[0]["id"], "name": "Checkout 2.0"},
+                "team": {"id": linear.fake.data.teams["ENG"]["id"], "key": "ENG", "name": "Engineering"},
+                "assignee": {"id": linear.fake.data.users["ada"]["id"], "name": "Ada Lovelace"},
+                "project": {"id": linear.fake.data.projects[0]["id"], "name": "Checkout 2.0"},
                 "parent": "ENG-101",
                 "cycle": {"number": 42},
                 "labels": ["Web"],
@@ -115,60 +115,60 @@ def test_filters_accept_names_of_objects(linear: Linear, args: dict[str, object]
 
 
 def test_archived_issues_are_listed_only_on_request(linear: Linear) -> None:
-    linear.world.data.issue("DES-23")["archivedAt"] = "2026-11-01T00:00:00.000Z"
+    linear.fake.data.issue("DES-23")["archivedAt"] = "2026-11-01T00:00:00.000Z"
     assert linear.identifiers(team="DES", state="backlog") == []
     assert linear.identifiers(team="DES", state="backlog", includeArchived="true") == ["DES-23"]
 
 
 def test_issues_are_ordered_by_change_or_by_creation(linear: Linear) -> None:
-    linear.world.data.issue("ENG-110")["createdAt"] = "2026-11-18T12:00:00.000Z"
+    linear.fake.data.issue("ENG-110")["createdAt"] = "2026-11-18T12:00:00.000Z"
     assert linear.identifiers(first=1) == ["ENG-101"]
     assert linear.identifiers(first=1, orderBy="createdAt") == ["ENG-110"]
 
 
 @each_read
 def test_an_expired_token_is_renewed(linear: Linear, tool: str, args: dict[str, object]) -> None:
-    linear.tenant.expire()
-    linear.desk.found(tool, **args)
+    linear.tenant.expire_tokens()
+    linear.tools.result(tool, **args)
     assert linear.tenant.counts["refreshes"] == 1
 
 
 def test_a_token_that_expires_during_a_call_is_renewed(linear: Linear) -> None:
-    linear.world.afterwards(linear.tenant.expire)
-    found = linear.desk.found(ISSUES, team="Enginering", state="open")
+    linear.fake.after_next(linear.tenant.expire_tokens)
+    found = linear.tools.result(ISSUES, team="Enginering", state="open")
     assert found["notes"][0].startswith("There is no team `Enginering`")
     assert linear.tenant.counts["refreshes"] == 1
 
 
 def test_a_single_failure_is_retried(linear: Linear) -> None:
-    linear.tenant.fault("api", Fault("close", after=True), times=len(READS))
-    assert [called["isError"] for called in linear.desk.together(READS).values()] == [False] * len(READS)
-    assert len(linear.sent()) == 2 * len(READS)
+    linear.tenant.inject_fault("api", Fault("close", after=True), times=len(READS))
+    assert [called["isError"] for called in linear.tools.call_concurrently(READS).values()] == [False] * len(READS)
+    assert len(linear.queries_sent()) == 2 * len(READS)
 
 
 def test_a_short_rate_limit_is_waited_out(linear: Linear) -> None:
-    linear.world.limit("Endpoint-Requests", seconds=0)
+    linear.fake.rate_limit("Endpoint-Requests", seconds=0)
     assert linear.identifiers(SEARCH, query="loop") == ["ENG-108"]
-    assert len(linear.sent()) == 2
+    assert len(linear.queries_sent()) == 2
 
 
 def test_a_long_rate_limit_is_reported_with_its_seconds(linear: Linear) -> None:
-    linear.world.limit("Complexity", seconds=1200)
-    called = linear.desk.failed(TEAMS, "rate_limited")
+    linear.fake.rate_limit("Complexity", seconds=1200)
+    called = linear.tools.failure(TEAMS, "rate_limited")
     assert 1190 < called["error"]["retryAfter"] < 1210
-    assert len(linear.sent()) == 1
+    assert len(linear.queries_sent()) == 1
 
 
 def test_at_most_thirty_searches_a_minute_are_accepted(linear: Linear) -> None:
-    linear.desk.change(timeoutSeconds=2)
-    assert {linear.desk.call(SEARCH, query="loop")["isError"] for _ in range(30)} == {False}
-    called = linear.desk.failed(SEARCH, "rate_limited", query="loop")
+    linear.tools.change(timeoutSeconds=2)
+    assert {linear.tools.call(SEARCH, query="loop")["isError"] for _ in range(30)} == {False}
+    called = linear.tools.failure(SEARCH, "rate_limited", query="loop")
     assert 50 < called["error"]["retryAfter"] < 70
 
 
 def test_a_partial_response_is_returned_with_its_errors(linear: Linear) -> None:
-    linear.world.broken = {"Issue.project": "Projects are being moved.", "Issue.cycle": "Cycles are off."}
-    found = linear.desk.found(ISSUES, team="DES", orderBy="createdAt")
+    linear.fake.broken = {"Issue.project": "Projects are being moved.", "Issue.cycle": "Cycles are off."}
+    found = linear.tools.result(ISSUES, team="DES", orderBy="createdAt")
     assert [each["identifier"] for each in found["issues"]] == ["DES-21", "DES-22", "DES-23"]
     assert found["notes"] == [
         "Linear did not return `project`: Projects are being moved. (3 times)",
@@ -177,9 +177,9 @@ def test_a_partial_response_is_returned_with_its_errors(linear: Linear) -> None:
 
 
 def test_a_response_with_errors_and_no_data_is_a_failure(linear: Linear) -> None:
-    linear.desk.change(timeoutSeconds=2)
-    linear.world.broken = {"Issue.labels": "Labels are not available."}
-    called = linear.desk.failed(ISSUE, "upstream_unavailable", issueId="ENG-101")
+    linear.tools.change(timeoutSeconds=2)
+    linear.fake.broken = {"Issue.labels": "Labels are not available."}
+    called = linear.tools.failure(ISSUE, "upstream_unavailable", issueId="ENG-101")
     assert "Labels are not available" in called["text"]
 
 
@@ -196,34 +196,34 @@ def test_a_response_with_errors_and_no_data_is_a_failure(linear: Linear) -> None
 def test_a_response_that_violates_the_schema_is_reported(
     linear: Linear, tool: str, args: dict[str, object], body: str
 ) -> None:
-    linear.tenant.fault("api", Fault("text", body=body))
-    called = linear.desk.failed(tool, "upstream_unavailable", **args)
+    linear.tenant.inject_fault("api", Fault("text", body=body))
+    called = linear.tools.failure(tool, "upstream_unavailable", **args)
     assert called["text"] == "Error: Linear's response does not match its schema. Try again later."
 
 
 def test_a_response_that_is_too_large_is_requested_in_smaller_pages(linear: Linear) -> None:
-    linear.world.data.add_many(60, description="x" * 200_000)
-    found = linear.desk.found(SEARCH, query="shelf", first=60)
-    assert [each["variables"]["first"] for each in linear.sent()][-1] == 6
+    linear.fake.data.add_many(60, description="x" * 200_000)
+    found = linear.tools.result(SEARCH, query="shelf", first=60)
+    assert [each["variables"]["first"] for each in linear.queries_sent()][-1] == 6
     assert len(found["issues"]) == 6
     assert found["total"] == 60
-    assert len(linear.paged(SEARCH, "issues", query="shelf", first=20)) == 60
+    assert len(linear.all_items(SEARCH, "issues", query="shelf", first=20)) == 60
 
 
 def test_tools_of_two_linear_servers_with_one_name_stay_distinct(linear: Linear) -> None:
-    first, second = linear.desk, linear.desk.another("linear")
+    first, second = linear.tools, linear.tools.another("linear")
     first.enable(first, second)
-    both = first.listed().keys()
+    both = first.list_tools().keys()
     assert len(both) == 10
     for desk in (first, second):
-        assert [each["key"] for each in desk.found(TEAMS)["teams"]] == ["ENG", "DES"]
+        assert [each["key"] for each in desk.result(TEAMS)["teams"]] == ["ENG", "DES"]
     first.enable(first)
-    assert first.listed().keys() == {name for name in both if name.endswith(f"_{first.slug}")}
+    assert first.list_tools().keys() == {name for name in both if name.endswith(f"_{first.slug}")}
 
 
 def test_a_request_contains_only_the_query_and_its_credential(linear: Linear) -> None:
-    linear.desk.found(TEAMS)
-    seen = linear.tenant.asked("api")[-1]
+    linear.tools.result(TEAMS)
+    seen = linear.tenant.requests_to("api")[-1]
     assert seen.method == "POST"
     assert seen.headers["content-type"] == "application/json"
     assert seen.headers["authorization"].startswith("Bearer lin_oauth_")
@@ -233,7 +233,7 @@ def test_a_request_contains_only_the_query_and_its_credential(linear: Linear) ->
 def test_the_complexity_of_a_query_stays_far_below_linears_limit(linear: Linear) -> None:
     for tool, most in ((TEAMS, 100), (PROJECTS, 100), (ISSUES, 100), (SEARCH, 100)):
         words = {"query": "s"} if tool == SEARCH else {}
-        linear.desk.call(tool, first=most, **words)
-        linear.desk.call(tool, first=10, full=True, **words)
-    linear.desk.call(ISSUE, issueId="ENG-101", first=50, full=True)
-    assert max(linear.world.costs) < 3500
+        linear.tools.call(tool, first=most, **words)
+        linear.tools.call(tool, first=10, full=True, **words)
+    linear.tools.call(ISSUE, issueId="ENG-101", first=50, full=True)
+    assert max(linear.fake.costs) < 3500

@@ -9,7 +9,7 @@ from graphql import (
     GraphQLObjectType,
 )
 
-from demo.oauth_provider.tenant import Seen
+from demo.oauth_provider.tenant import RecordedRequest
 from demo.services.linear.fake import SCHEMA
 from integrations.linear import queries
 from integrations.linear.lookup import KINDS
@@ -19,7 +19,7 @@ pytestmark = CONTRACT.needed
 OURS = [name for name in SCHEMA.type_map if not name.startswith("__")]
 
 
-def sent(query: str, kind: str = "application/json", method: str = "POST", **variables: object) -> Seen:
+def sent(query: str, kind: str = "application/json", method: str = "POST", **variables: object) -> RecordedRequest:
     return CONTRACT.sent(method, "/graphql", {"query": query, "variables": variables}, **{"content-type": kind})
 
 
@@ -62,7 +62,7 @@ def test_every_query_of_the_toolkit_is_accepted() -> None:
     documents = [make(full=full) for make in makers for full in (True, False)]
     for query in (*documents, queries.names(asked), queries.STATUSES):
         given = {name: value for name, value in needed.items() if f"${name}:" in query}
-        CONTRACT.takes(sent(query, **given))
+        CONTRACT.assert_accepts(sent(query, **given))
 
 
 @pytest.mark.parametrize(
@@ -84,5 +84,5 @@ def test_every_query_of_the_toolkit_is_accepted() -> None:
         (sent("{ teams { nodes { id } } }", method="GET"), "POST and JSON"),
     ],
 )
-def test_queries_that_linear_would_refuse_are_detected(seen: Seen, complaint: str) -> None:
-    CONTRACT.refuses(seen, complaint)
+def test_queries_that_linear_would_refuse_are_detected(seen: RecordedRequest, complaint: str) -> None:
+    CONTRACT.assert_refuses(seen, complaint)

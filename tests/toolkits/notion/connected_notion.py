@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass
 from functools import partial
 
-from demo.services.notion.fake import World
-from tests.toolkits.connected_service import Connected, connected
+from demo.services.notion.fake import FakeNotion
+from tests.toolkits.connected_service import ConnectedService, connected
 from tests.toolkits.contract import Json
 from tests.toolkits.notion import notion_contract
 
@@ -17,26 +17,26 @@ CREATE_ROW, UPDATE_ROW = "notion_create_database_page", "notion_update_database_
 
 
 @dataclass(frozen=True)
-class Notion(Connected):
-    world: World
+class Notion(ConnectedService):
+    fake: FakeNotion
 
     service = "notion"
     contract = notion_contract.CONTRACT
-    going_on = "startCursor"
+    cursor_parameter = "startCursor"
     root = "/notion/v1"
-    besides = "/users/me"
+    identity_path = "/users/me"
 
-    def sent(self, path: str) -> list[Json]:
+    def bodies_sent(self, path: str) -> list[Json]:
         """The bodies of the requests there, of those that have one."""
-        there = [each for each in self.tenant.asked("api") if each.path == f"/notion/v1{path}"]
+        there = [each for each in self.tenant.requests_to("api") if each.path == f"/notion/v1{path}"]
         return [json.loads(each.body) for each in there if each.body]
 
-    def mend(self) -> None:
-        super().mend()
-        self.world.capabilities |= {"read", "insert", "update", "users"}
+    def restore(self) -> None:
+        super().restore()
+        self.fake.capabilities |= {"read", "insert", "update", "users"}
 
-    def done(self) -> int:
-        return len(self.world.done)
+    def writes_done(self) -> int:
+        return len(self.fake.writes_done)
 
 
 connected_notion = partial(connected, Notion)

@@ -10,7 +10,7 @@ from typing import Any
 
 import jsonschema_rs
 
-from demo.oauth_provider.tenant import Seen
+from demo.oauth_provider.tenant import RecordedRequest
 from tests.toolkits.contract import Contract, Json
 
 CONTRACT = Contract("Notion")
@@ -27,8 +27,8 @@ TYPE_OF: Mapping[tuple[str, str], str] = {
 MAX_ARRAY, MAX_TEXT, MAX_BYTES, MAX_PAGE = 100, 2000, 500_000, 100
 
 
-@CONTRACT.judge
-def objections(path: str, seen: Seen) -> Iterator[str]:
+@CONTRACT.validator
+def objections(path: str, seen: RecordedRequest) -> Iterator[str]:
     template, ids = _template(path, seen.method)
     if template is None:
         yield "there is no such request"
@@ -66,7 +66,7 @@ def _parameters(template: str, method: str) -> Iterator[Json]:
         yield shared[each["$ref"].rpartition("/")[2]] if "$ref" in each else each
 
 
-def _of_body(kind: str, ids: Json, seen: Seen) -> Iterator[str]:
+def _of_body(kind: str, ids: Json, seen: RecordedRequest) -> Iterator[str]:
     if seen.headers.get("content-type") != "application/json":
         yield "its body is not told to be JSON"
     if len(seen.body.encode()) > MAX_BYTES:

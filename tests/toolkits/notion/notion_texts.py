@@ -33,7 +33,7 @@ from tests.toolkits.notion.connected_notion import (
     UPDATE_ROW,
     Notion,
 )
-from tests.toolkits.scenes import Ask, Case, Scene, Texts, outlined, runs_counted
+from tests.toolkits.scenes import ApprovedTexts, Case, Scene, SceneCall, outlined, runs_counted
 
 PASSES = Fault("slow", seconds=0)
 NO_JSON = Fault("html", after=True)
@@ -80,72 +80,72 @@ def ids_counted(scene: str) -> str:
 def long_page(notion: Notion) -> None:
     for each in range(90):
         text = f"Line {each} ".ljust(400, "x")
-        notion.world.store.block(PLAN, {"type": "paragraph", "paragraph": {"rich_text": text}})
+        notion.fake.store.block(PLAN, {"type": "paragraph", "paragraph": {"rich_text": text}})
 
 
 def crowded(notion: Notion) -> None:
     for each in range(100):
-        notion.world.store.plain_page(id_of("crowd", str(each)), WORKSPACE, f"{'x' * 1500} {each}")
+        notion.fake.store.plain_page(id_of("crowd", str(each)), WORKSPACE, f"{'x' * 1500} {each}")
 
 
 def long_rows(notion: Notion) -> None:
     for number in range(1, 13):
         for name in ("Notes", "Link"):
-            found = notion.world.store.objects[task_id(number)]["properties"][name]
+            found = notion.fake.store.objects[task_id(number)]["properties"][name]
             found |= {"type": "multi_select", "multi_select": [{"name": f"{'x' * 400} {each}"} for each in range(20)]}
 
 
 def long_block(notion: Notion) -> None:
     """With more in it than goes into one answer."""
-    block = notion.world.store.block(GUIDE, {"type": "toggle", "toggle": {"rich_text": "Minutes"}}, of=CUT)
+    block = notion.fake.store.block(GUIDE, {"type": "toggle", "toggle": {"rich_text": "Minutes"}}, of=CUT)
     for each in range(120):
         text = f"Line {each} ".ljust(400, "x")
-        notion.world.store.block(block["id"], {"type": "paragraph", "paragraph": {"rich_text": text}})
-    notion.world.store.children[GUIDE].remove(CUT)
-    notion.world.store.children[GUIDE].insert(0, CUT)
+        notion.fake.store.block(block["id"], {"type": "paragraph", "paragraph": {"rich_text": text}})
+    notion.fake.store.children[GUIDE].remove(CUT)
+    notion.fake.store.children[GUIDE].insert(0, CUT)
 
 
 def lone_block(notion: Notion) -> None:
     text = [{"type": "text", "text": {"content": "x" * 2000}}] * 35
-    notion.world.store.block(GUIDE, {"type": "paragraph", "paragraph": {"rich_text": text}}, of=ALONE)
+    notion.fake.store.block(GUIDE, {"type": "paragraph", "paragraph": {"rich_text": text}}, of=ALONE)
 
 
 def much_related(notion: Notion) -> None:
     """A page shows 25 of them."""
     every = [{"id": id_of("related", str(each))} for each in range(40)]
-    found = notion.world.store.objects[task_id(4)]["properties"]["Blocks"]
+    found = notion.fake.store.objects[task_id(4)]["properties"]["Blocks"]
     found |= {"relation": every[:25], "has_more": True, "all": every}
 
 
 def long_note(notion: Notion) -> None:
-    found = notion.world.store.objects[task_id(3)]["properties"]["Notes"]
+    found = notion.fake.store.objects[task_id(3)]["properties"]["Notes"]
     found["rich_text"] = rich("x" * 5000)
 
 
 def trashed(of: str) -> Callable[[Notion], None]:
-    return lambda notion: notion.world.store.objects[of].update(in_trash=True)
+    return lambda notion: notion.fake.store.objects[of].update(in_trash=True)
 
 
 def without_people(notion: Notion) -> None:
-    notion.world.capabilities.remove("users")
+    notion.fake.capabilities.remove("users")
 
 
 def reading_alone(notion: Notion) -> None:
-    notion.world.capabilities &= {"read"}
+    notion.fake.capabilities &= {"read"}
 
 
 def gives_up(notion: Notion) -> None:
-    notion.world.incomplete = True
+    notion.fake.incomplete = True
 
 
 def conflicting(notion: Notion) -> None:
     """As often as it is tried."""
-    notion.world.next_answers += [CONFLICT] * 3
+    notion.fake.next_responses += [CONFLICT] * 3
 
 
 def cut_midway(notion: Notion) -> None:
-    notion.tenant.fault("api", PASSES, times=2)
-    notion.tenant.fault("api", Fault("close", after=True))
+    notion.tenant.inject_fault("api", PASSES, times=2)
+    notion.tenant.inject_fault("api", Fault("close", after=True))
 
 
 def lines_counted(scene: str) -> str:
@@ -173,30 +173,30 @@ READING = Case(
         NOT_SHARED: {"pageId": SALARIES},
         Scene.WRONG: {"pageId": "the launch plan", "depth": 3},
         NO_CURSOR: {"pageId": PLAN, "startCursor": "2"},
-        Scene.HUGE: Ask({"pageId": PLAN}, long_page, brief),
-        Scene.PAGE: Ask({"pageId": PLAN}, shown=brief, to_the_end=True),
-        f"{Scene.HUGE}: a long value": Ask({"pageId": task_id(3)}, long_note, brief),
-        f"{Scene.HUGE}: a long value, whole": Ask({"pageId": task_id(3), "full": True}, shown=brief),
-        f"{Scene.HUGE}: many related pages": Ask({"pageId": task_id(4)}, much_related, ids_counted),
-        f"{Scene.HUGE}: a block": Ask({"pageId": GUIDE}, long_block, brief),
-        f"{Scene.HUGE}: that block": Ask({"pageId": CUT}, shown=brief),
-        f"{Scene.HUGE}: a block without others in it": Ask({"pageId": ALONE}, lone_block, brief),
-        f"{Scene.HUGE}: what follows in that block": Ask({"pageId": ALONE, "startCursor": "2."}, shown=brief),
-        f"{Scene.OTHERWISE}: in the trash": Ask({"pageId": task_id(2)}, trashed(task_id(2))),
+        Scene.HUGE: SceneCall({"pageId": PLAN}, long_page, brief),
+        Scene.PAGE: SceneCall({"pageId": PLAN}, transform=brief, follow_pages=True),
+        f"{Scene.HUGE}: a long value": SceneCall({"pageId": task_id(3)}, long_note, brief),
+        f"{Scene.HUGE}: a long value, whole": SceneCall({"pageId": task_id(3), "full": True}, transform=brief),
+        f"{Scene.HUGE}: many related pages": SceneCall({"pageId": task_id(4)}, much_related, ids_counted),
+        f"{Scene.HUGE}: a block": SceneCall({"pageId": GUIDE}, long_block, brief),
+        f"{Scene.HUGE}: that block": SceneCall({"pageId": CUT}, transform=brief),
+        f"{Scene.HUGE}: a block without others in it": SceneCall({"pageId": ALONE}, lone_block, brief),
+        f"{Scene.HUGE}: what follows in that block": SceneCall({"pageId": ALONE, "startCursor": "2."}, transform=brief),
+        f"{Scene.OTHERWISE}: in the trash": SceneCall({"pageId": task_id(2)}, trashed(task_id(2))),
     },
-    usual={"pageId": PLAN},
+    failing_arguments={"pageId": PLAN},
 )
 SEARCHING = Case(
     SEARCH,
     {
         Scene.MEANT: {"query": "launch"},
-        Scene.PAGE: Ask({"pageSize": 2}, to_the_end=True),
+        Scene.PAGE: SceneCall({"pageSize": 2}, follow_pages=True),
         f"{Scene.OTHERWISE}: only data sources": {"filter": "data_source"},
         Scene.EMPTY: {"query": "zzz"},
         Scene.WRONG: {"filter": "block", "pageSize": 500},
         NO_CURSOR: {"startCursor": "2"},
-        Scene.HUGE: Ask({"query": "xxx", "pageSize": 100, "full": True}, crowded, brief),
-        f"{Scene.OTHERWISE}: Notion gives up": Ask({"query": "launch"}, gives_up),
+        Scene.HUGE: SceneCall({"query": "xxx", "pageSize": 100, "full": True}, crowded, brief),
+        f"{Scene.OTHERWISE}: Notion gives up": SceneCall({"query": "launch"}, gives_up),
         f"{Scene.EMPTY}: Notion gives up": {"query": "zzz"},
     },
 )
@@ -204,7 +204,7 @@ QUERYING = Case(
     QUERY,
     {
         Scene.MEANT: {"databaseId": TASKS_SOURCE, "filter": {"Status": "Done"}, "properties": ["due", "Points"]},
-        Scene.PAGE: Ask({"databaseId": TASKS, "pageSize": 3, "sorts": ["Due"]}, to_the_end=True),
+        Scene.PAGE: SceneCall({"databaseId": TASKS, "pageSize": 3, "sorts": ["Due"]}, follow_pages=True),
         f"{Scene.OTHERWISE}: several data sources": {"databaseId": CUSTOMERS},
         f"{Scene.OTHERWISE}: one of them": {"databaseId": CUSTOMERS, "dataSourceId": ACCOUNTS},
         f"{Scene.OTHERWISE}: in the form of Notion": {"databaseId": TASKS, "pageSize": 1, "full": True},
@@ -220,14 +220,14 @@ QUERYING = Case(
         f"{Scene.WRONG}: nobody": querying({"Owner": "Linus"}),
         f"{Scene.WRONG}: a page": {"databaseId": WIKI},
         NO_CURSOR: {"databaseId": TASKS, "startCursor": "2"},
-        f"{Scene.HUGE}: many related pages": Ask(
+        f"{Scene.HUGE}: many related pages": SceneCall(
             {"databaseId": TASKS, "filter": {"No.": 4}}, much_related, ids_counted
         ),
-        Scene.HUGE: Ask({"databaseId": TASKS, "pageSize": 12}, long_rows, brief),
-        f"{Scene.OTHERWISE}: Notion gives up": Ask(querying({"Status": "Done"}), gives_up),
-        f"{Scene.RIGHTS}: to see who there is": Ask(querying({"Owner": "Ada"}), without_people),
+        Scene.HUGE: SceneCall({"databaseId": TASKS, "pageSize": 12}, long_rows, brief),
+        f"{Scene.OTHERWISE}: Notion gives up": SceneCall(querying({"Status": "Done"}), gives_up),
+        f"{Scene.RIGHTS}: to see who there is": SceneCall(querying({"Owner": "Ada"}), without_people),
     },
-    usual={"databaseId": TASKS_SOURCE},
+    failing_arguments={"databaseId": TASKS_SOURCE},
 )
 CREATING = Case(
     CREATE,
@@ -245,18 +245,19 @@ CREATING = Case(
         f"{Scene.WRONG}: below a block": {"name": "No", "parent": {"block_id": PLAN}},
         f"{Scene.WRONG}: with properties where there are none": {"name": "No", "parent": WIKI, "properties": {"A": 1}},
         f"{Scene.WRONG}: with a parent that is not understood": {"name": "No", "parent": {"here": True}},
-        Scene.HUGE: Ask(
-            {"name": "x" * 1500, "parent": {"page_id": WIKI}, "content": "\n\n".join(["x" * 30_000] * 3)}, shown=brief
+        Scene.HUGE: SceneCall(
+            {"name": "x" * 1500, "parent": {"page_id": WIKI}, "content": "\n\n".join(["x" * 30_000] * 3)},
+            transform=brief,
         ),
-        f"{Scene.LOST}: in the middle of long content": Ask(
+        f"{Scene.LOST}: in the middle of long content": SceneCall(
             {"name": "Long", "parent": {"page_id": WIKI}, "content": "\n\n".join(["Line"] * 250)},
             cut_midway,
             lines_counted,
         ),
-        IN_TRASH: Ask({"name": "New", "parent": PLAN}, trashed(PLAN)),
-        f"{Scene.RIGHTS}: to insert": Ask({"name": "New", "parent": WIKI}, reading_alone),
+        IN_TRASH: SceneCall({"name": "New", "parent": PLAN}, trashed(PLAN)),
+        f"{Scene.RIGHTS}: to insert": SceneCall({"name": "New", "parent": WIKI}, reading_alone),
     },
-    usual={"name": "New", "parent": {"page_id": WIKI}},
+    failing_arguments={"name": "New", "parent": {"page_id": WIKI}},
     writes=True,
 )
 UPDATING = Case(
@@ -273,11 +274,11 @@ UPDATING = Case(
         f"{Scene.WRONG}: a database": {"pageId": TASKS, "archived": True},
         f"{Scene.WRONG}: the content": {"pageId": PLAN, "content": "# New"},
         f"{Scene.WRONG}: an icon by its name": {"pageId": PLAN, "icon": "rocket"},
-        Scene.HUGE: Ask({"pageId": task_id(1), "properties": {"Notes": "x" * 40_000}}, long_rows, brief),
-        f"{Scene.DOWN}: somebody else changes it": Ask({"pageId": PLAN, "name": "Launch plan 3"}, conflicting),
-        f"{Scene.RIGHTS}: to update": Ask({"pageId": PLAN, "name": "Launch plan 3"}, reading_alone),
+        Scene.HUGE: SceneCall({"pageId": task_id(1), "properties": {"Notes": "x" * 40_000}}, long_rows, brief),
+        f"{Scene.DOWN}: somebody else changes it": SceneCall({"pageId": PLAN, "name": "Launch plan 3"}, conflicting),
+        f"{Scene.RIGHTS}: to update": SceneCall({"pageId": PLAN, "name": "Launch plan 3"}, reading_alone),
     },
-    usual={"pageId": task_id(2), "icon": "🚀"},
+    failing_arguments={"pageId": task_id(2), "icon": "🚀"},
     writes=True,
 )
 CREATING_ROWS = Case(
@@ -289,12 +290,12 @@ CREATING_ROWS = Case(
         NOT_SHARED: {"databaseId": SALARIES, "properties": {"Task": "New"}},
         Scene.WRONG: {"databaseId": TASKS_SOURCE, "properties": ["Task", "New"]},
         f"{Scene.WRONG}: values that do not fit": {"databaseId": TASKS, "properties": WRONG_ROW},
-        Scene.HUGE: Ask(
+        Scene.HUGE: SceneCall(
             {"databaseId": TASKS, "properties": {"Task": "New", "Notes": "x" * 40_000}, "content": "x" * 60_000},
-            shown=brief,
+            transform=brief,
         ),
     },
-    usual={"databaseId": TASKS_SOURCE, "properties": {"Task": "New"}},
+    failing_arguments={"databaseId": TASKS_SOURCE, "properties": {"Task": "New"}},
     writes=True,
 )
 UPDATING_ROWS = Case(
@@ -307,12 +308,12 @@ UPDATING_ROWS = Case(
         Scene.WRONG: {"pageId": task_id(1), "properties": {}},
         f"{Scene.WRONG}: no such option": {"pageId": task_id(1), "properties": {"Status": "Doing"}},
         f"{Scene.WRONG}: no such property": {"pageId": task_id(1), "properties": {"Stat": "Done"}},
-        f"{Scene.HUGE}: many related pages": Ask(
+        f"{Scene.HUGE}: many related pages": SceneCall(
             {"pageId": task_id(4), "properties": {"Points": 1}}, much_related, ids_counted
         ),
-        Scene.HUGE: Ask({"pageId": task_id(1), "properties": {"Points": 1}}, long_rows, brief),
+        Scene.HUGE: SceneCall({"pageId": task_id(1), "properties": {"Points": 1}}, long_rows, brief),
     },
-    usual={"pageId": task_id(1), "properties": {"Points": 1}},
+    failing_arguments={"pageId": task_id(1), "properties": {"Points": 1}},
     writes=True,
 )
 APPENDING = Case(
@@ -326,55 +327,57 @@ APPENDING = Case(
         Scene.WRONG: {"pageId": PLAN, "children": []},
         f"{Scene.WRONG}: both": {"pageId": PLAN, "content": "a", "children": OWN_BLOCKS},
         f"{Scene.WRONG}: a database": {"pageId": TASKS, "content": "a"},
-        f"{Scene.WRONG}: more blocks than there can be": Ask(
-            {"pageId": PLAN, "content": "\n\n".join(["Line"] * 2001)}, shown=lines_counted
+        f"{Scene.WRONG}: more blocks than there can be": SceneCall(
+            {"pageId": PLAN, "content": "\n\n".join(["Line"] * 2001)}, transform=lines_counted
         ),
         f"{Scene.OTHERWISE}: a list that is too deep": {"pageId": PLAN, "content": FOUR_LEVELS},
-        "the page itself": Ask({"pageId": PLAN}, tool=READ),
-        Scene.HUGE: Ask({"pageId": PLAN, "content": "x" * 190_000}, shown=brief),
-        f"{Scene.HUGE}: many blocks": Ask({"pageId": PLAN, "content": "\n\n".join(["Line"] * 30)}, shown=lines_counted),
-        IN_TRASH: Ask({"pageId": PLAN, "content": "a"}, trashed(PLAN)),
-        f"{Scene.RIGHTS}: to insert": Ask({"pageId": WIKI, "content": "a"}, reading_alone),
+        "the page itself": SceneCall({"pageId": PLAN}, tool=READ),
+        Scene.HUGE: SceneCall({"pageId": PLAN, "content": "x" * 190_000}, transform=brief),
+        f"{Scene.HUGE}: many blocks": SceneCall(
+            {"pageId": PLAN, "content": "\n\n".join(["Line"] * 30)}, transform=lines_counted
+        ),
+        IN_TRASH: SceneCall({"pageId": PLAN, "content": "a"}, trashed(PLAN)),
+        f"{Scene.RIGHTS}: to insert": SceneCall({"pageId": WIKI, "content": "a"}, reading_alone),
     },
-    usual={"pageId": PLAN, "content": "New"},
+    failing_arguments={"pageId": PLAN, "content": "New"},
     writes=True,
 )
 
 
 def without_capabilities(notion: Notion, _: str) -> None:
-    notion.world.capabilities.clear()
+    notion.fake.capabilities.clear()
 
 
 def blocked(notion: Notion, _: str) -> None:
-    notion.world.limit(seconds=None, reason="public_api_request_blocked")
+    notion.fake.rate_limit(seconds=None, reason="public_api_request_blocked")
 
 
 def at_the_write(fault: Fault) -> Callable[[Notion, str], None]:
     def happens(notion: Notion, tool: str) -> None:
         for _ in range(READS_BEFORE[tool]):
-            notion.tenant.fault("api", PASSES)
-        notion.tenant.fault("api", fault)
+            notion.tenant.inject_fault("api", PASSES)
+        notion.tenant.inject_fault("api", fault)
 
     return happens
 
 
 def answering(status: int, code: str, text: str, more: Json | None = None) -> Callable[..., None]:
     """After it was carried out."""
-    return lambda notion, _: notion.world.answers_after.append(error(status, code, text, more))
+    return lambda notion, _: notion.fake.responses_after.append(error(status, code, text, more))
 
 
 SAVED = {"retry_guidance": "do_not_retry", "committed_resource_id": task_id(5)}
 FULL = {"block_limit": {"limit": 1000, "used": 1000}}
-TEXTS = Texts(
+TEXTS = ApprovedTexts(
     Notion,
     (READING, SEARCHING, QUERYING, CREATING, UPDATING, CREATING_ROWS, UPDATING_ROWS, APPENDING),
-    troubles={
+    failures={
         Scene.RIGHTS: without_capabilities,
-        Scene.BUSY: lambda notion, _: notion.world.limit(seconds=45),
+        Scene.BUSY: lambda notion, _: notion.fake.rate_limit(seconds=45),
         f"{Scene.BUSY}: Notion has blocked the connection": blocked,
     },
-    ended="it was removed at Notion",
-    lost={
+    revoked_title="it was removed at Notion",
+    lost_responses={
         Scene.LOST: at_the_write(Fault("close", after=True)),
         f"{Scene.LOST}: it is no JSON": at_the_write(NO_JSON),
         f"{Scene.LOST}: it is unavailable, after it has saved": answering(

@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from demo.oauth_provider.tenant import Seen
-from demo.services.notion.data import GUIDE, furnished
+from demo.oauth_provider.tenant import RecordedRequest
+from demo.services.notion.data import GUIDE, demo_store
 from demo.services.notion.store import Json
 from tests.toolkits.notion.notion_contract import CONTRACT, VERSION, validator_of
 
@@ -17,11 +17,11 @@ PARENT = {"type": "page_id", "page_id": GUIDE}
 ROWS = f"/v1/data_sources/{GUIDE}/query"
 
 
-def get(path: str, **query: str) -> Seen:
+def get(path: str, **query: str) -> RecordedRequest:
     return CONTRACT.get(path, HEADERS, **query)
 
 
-def sent(method: str, path: str, **body: Any) -> Seen:
+def sent(method: str, path: str, **body: Any) -> RecordedRequest:
     return CONTRACT.sent(method, path, body, **HEADERS)
 
 
@@ -40,8 +40,8 @@ def sent(method: str, path: str, **body: Any) -> Seen:
     ],
     ids=lambda seen: f"{seen.method} {seen.path}",
 )
-def test_requests_that_notion_accepts_pass(seen: Seen) -> None:
-    CONTRACT.takes(seen)
+def test_requests_that_notion_accepts_pass(seen: RecordedRequest) -> None:
+    CONTRACT.assert_accepts(seen)
 
 
 @pytest.mark.parametrize(
@@ -65,8 +65,8 @@ def test_requests_that_notion_accepts_pass(seen: Seen) -> None:
     ],
     ids=lambda each: each if isinstance(each, str) else "",
 )
-def test_requests_that_notion_would_refuse_are_detected(seen: Seen, complaint: str) -> None:
-    CONTRACT.refuses(seen, complaint)
+def test_requests_that_notion_would_refuse_are_detected(seen: RecordedRequest, complaint: str) -> None:
+    CONTRACT.assert_refuses(seen, complaint)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_requests_that_notion_would_refuse_are_detected(seen: Seen, complaint: s
     ],
 )
 def test_responses_of_the_fake_have_the_shape_of_notions(kind: str, type_name: str) -> None:
-    shown: Sequence[Json] = furnished().of_kind(kind)
+    shown: Sequence[Json] = demo_store().objects_of_kind(kind)
 
     assert shown
     for each in shown:

@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from demo.oauth_provider.server import Server
+from demo.oauth_provider.server import OAuthProvider
 from demo.services.notion.data import TASKS, TASKS_SOURCE, WORKSPACE, task_id
 from demo.services.notion.store import ADA, Json, id_of
 from tests.harness import Plugboard
@@ -10,29 +10,29 @@ from tests.toolkits.notion.connected_notion import QUERY, SEARCH, Notion, connec
 
 
 @pytest.fixture
-def notion(plugboard: Plugboard, provider: Server) -> Iterator[Notion]:
+def notion(plugboard: Plugboard, provider: OAuthProvider) -> Iterator[Notion]:
     with connected_notion(plugboard, provider) as found:
         yield found
 
 
 def crowd(notion: Notion, number: int, title: str = "Note") -> None:
     for each in range(number):
-        notion.world.store.plain_page(id_of("crowd", str(each)), WORKSPACE, f"{title} {each}")
+        notion.fake.store.plain_page(id_of("crowd", str(each)), WORKSPACE, f"{title} {each}")
 
 
 def rows(notion: Notion, **args: object) -> list[str]:
-    return [each["title"] for each in notion.desk.found(QUERY, databaseId=TASKS, **args)["results"]]
+    return [each["title"] for each in notion.tools.result(QUERY, databaseId=TASKS, **args)["results"]]
 
 
 def filtered(notion: Notion) -> Json:
     """As it was sent."""
-    found: Json = notion.sent(f"/data_sources/{TASKS_SOURCE}/query")[-1]["filter"]
+    found: Json = notion.bodies_sent(f"/data_sources/{TASKS_SOURCE}/query")[-1]["filter"]
     return found
 
 
 @pytest.mark.parametrize("kind", ["database", "databases", "data_source", {"property": "object", "value": "database"}])
 def test_databases_are_searched_as_data_sources(notion: Notion, kind: object) -> None:
-    found = notion.desk.found(SEARCH, filter=kind)["results"]
+    found = notion.tools.result(SEARCH, filter=kind)["results"]
 
     assert [each["title"] for each in found] == ["Tasks", "Accounts", "Leads"]
     assert found[0]["databaseId"] == TASKS
@@ -41,7 +41,7 @@ def test_databases_are_searched_as_data_sources(notion: Notion, kind: object) ->
 def test_a_search_accepts_notions_sort_object(notion: Notion) -> None:
     args = {"q": "launch", "sort": {"direction": "ascending", "timestamp": "last_edited_time"}, "limit": "5"}
 
-    titles = [each["title"] for each in notion.desk.found(SEARCH, **args)["results"]]
+    titles = [each["title"] for each in notion.tools.result(SEARCH, **args)["results"]]
 
     assert titles == ["Write the launch announcement", "Launch plan"]
 
@@ -57,7 +57,7 @@ def test_a_search_is_paged_to_its_end(notion: Notion) -> None:
 
 
 def test_a_search_that_notion_gave_up_is_reported_as_incomplete(notion: Notion) -> None:
-    notion.world.incomplete = True
+    notion.fake.incomplete = True
 
     told = "Notion did not search everything, so there may be more: use a narrower query."
     assert told in notion.text(SEARCH, query="launch")
@@ -163,7 +163,7 @@ def test_a_query_is_paged_to_its_end(notion: Notion) -> None:
 def test_rows_with_long_values_are_returned_in_parts(notion: Notion) -> None:
     for number in range(1, 13):
         for name in ("Notes", "Link"):
-            found = notion.world.store.objects[task_id(number)]["properties"][name]
+            found = notion.fake.store.objects[task_id(number)]["properties"][name]
             found |= {"type": "multi_select", "multi_select": [{"name": f"{'x' * 400} {each}"} for each in range(20)]}
 
     parts = notion.pages(QUERY, databaseId=TASKS, pageSize=12)
@@ -173,19 +173,19 @@ def test_rows_with_long_values_are_returned_in_parts(notion: Notion) -> None:
 
 
 def test_a_long_value_is_shortened_and_marked(notion: Notion) -> None:
-    notes = notion.world.store.objects[task_id(1)]["properties"]["Notes"]
+    notes = notion.fake.store.objects[task_id(1)]["properties"]["Notes"]
     notes["rich_text"][0]["plain_text"] = "x" * 5000
 
-    shown = notion.desk.found(QUERY, databaseId=TASKS, filter={"No.": 1})["results"][0]["properties"]["Notes"]
+    shown = notion.tools.result(QUERY, databaseId=TASKS, filter={"No.": 1})["results"][0]["properties"]["Notes"]
 
     assert shown == f"{'x' * 500}… [4,500 more characters]"
 
 
 def test_a_long_list_is_shortened_and_marked(notion: Notion) -> None:
-    tags = notion.world.store.objects[task_id(1)]["properties"]["Tags"]
+    tags = notion.fake.store.objects[task_id(1)]["properties"]["Tags"]
     tags["multi_select"] = [{"name": f"Tag {each}"} for each in range(40)]
 
-    shown = notion.desk.found(QUERY, databaseId=TASKS, filter={"No.": 1})["results"][0]["properties"]["Tags"]
+    shown = notion.tools.result(QUERY, databaseId=TASKS, filter={"No.": 1})["results"][0]["properties"]["Tags"]
 
     assert shown == [*(f"Tag {each}" for each in range(25)), "… (15 more)"]
 
@@ -193,7 +193,7 @@ def test_a_long_list_is_shortened_and_marked(notion: Notion) -> None:
 def test_a_query_first_reads_the_properties_of_its_database(notion: Notion) -> None:
     rows(notion)
 
-    assert notion.asked() == [
+    assert notion.requests() == [
         f"GET /data_sources/{TASKS}",
         f"GET /databases/{TASKS}",
         f"GET /data_sources/{TASKS_SOURCE}",
@@ -202,6 +202,6 @@ def test_a_query_first_reads_the_properties_of_its_database(notion: Notion) -> N
 
 
 def test_a_linked_database_says_where_its_source_is(notion: Notion) -> None:
-    notion.world.store.objects[TASKS]["data_sources"] = []
+    notion.fake.store.objects[TASKS]["data_sources"] = []
 
-    assert "it is a view of another database" in notion.refused(QUERY, "upstream_refused", databaseId=TASKS)
+    assert "it is a view of another database" in notion.failure_text(QUERY, "upstream_refused", databaseId=TASKS)

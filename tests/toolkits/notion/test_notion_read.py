@@ -3,7 +3,7 @@ from collections.abc import Iterator
 import pytest
 
 from demo.oauth_provider.http import Request
-from demo.oauth_provider.server import Fault, Server
+from demo.oauth_provider.server import Fault, OAuthProvider
 from demo.services.notion.data import GUIDE, PLAN, TASKS, TASKS_SOURCE, task_id
 from demo.services.notion.store import id_of
 from tests.harness import Plugboard
@@ -11,7 +11,7 @@ from tests.toolkits.notion.connected_notion import READ, Notion, connected_notio
 
 
 @pytest.fixture
-def notion(plugboard: Plugboard, provider: Server) -> Iterator[Notion]:
+def notion(plugboard: Plugboard, provider: OAuthProvider) -> Iterator[Notion]:
     with connected_notion(plugboard, provider) as found:
         yield found
 
@@ -19,15 +19,15 @@ def notion(plugboard: Plugboard, provider: Server) -> Iterator[Notion]:
 def write(notion: Notion, page: str, number: int, length: int = 20) -> None:
     for each in range(number):
         text = f"Line {each} ".ljust(length, "x")
-        notion.world.store.block(page, {"type": "paragraph", "paragraph": {"rich_text": text}})
+        notion.fake.store.block(page, {"type": "paragraph", "paragraph": {"rich_text": text}})
 
 
 def nest(notion: Notion, block: str, kind: str, text: str) -> str:
-    return str(notion.world.store.block(block, {"type": kind, kind: {"rich_text": text}})["id"])
+    return str(notion.fake.store.block(block, {"type": kind, kind: {"rich_text": text}})["id"])
 
 
 def test_structured_content_agrees_with_the_text(notion: Notion) -> None:
-    found = notion.desk.found(READ, pageId=task_id(1))
+    found = notion.tools.result(READ, pageId=task_id(1))
 
     assert found["kind"] == "page"
     assert found["page"]["title"] == "Write the launch announcement"
@@ -39,7 +39,7 @@ def test_structured_content_agrees_with_the_text(notion: Notion) -> None:
 
 
 def test_the_original_notion_object_is_returned_on_request(notion: Notion) -> None:
-    found = notion.desk.found(READ, pageId=task_id(1), full=True)
+    found = notion.tools.result(READ, pageId=task_id(1), full=True)
 
     assert found["page"]["object"]["properties"]["Status"]["status"]["name"] == "In progress"
 
@@ -82,15 +82,15 @@ def test_a_part_says_how_to_read_the_next(notion: Notion) -> None:
 def test_short_pages_of_notions_api_are_combined(notion: Notion) -> None:
     write(notion, PLAN, 250)
 
-    assert notion.desk.found(READ, pageId=PLAN)["content"].count("Line ") == 250
-    assert len(notion.asked()) == 1 + 3
+    assert notion.tools.result(READ, pageId=PLAN)["content"].count("Line ") == 250
+    assert len(notion.requests()) == 1 + 3
 
 
 def test_a_block_with_too_much_content_is_cut_and_can_be_read_separately(notion: Notion) -> None:
     toggle = nest(notion, PLAN, "toggle", "All of it")
     write(notion, toggle, 150, length=1000)
 
-    whole = notion.desk.found(READ, pageId=PLAN, startCursor="1.")
+    whole = notion.tools.result(READ, pageId=PLAN, startCursor="1.")
     assert f"Call `notion_read` with `pageId` {toggle} to read it" in whole["content"]
     assert len(whole["content"]) < 31_000
 
@@ -107,7 +107,7 @@ def test_a_call_sends_a_limited_number_of_requests(notion: Notion) -> None:
     for number in range(120):
         assert sum(f"Inner {number}\n" in part["content"] for part in parts) == 1
     assert len(parts) == 2 or len(parts) == 3
-    assert len(notion.asked()) <= 120 + 2 * 60
+    assert len(notion.requests()) <= 120 + 2 * 60
 
 
 def test_deep_nesting_is_followed_to_a_limit(notion: Notion) -> None:
@@ -115,7 +115,7 @@ def test_deep_nesting_is_followed_to_a_limit(notion: Notion) -> None:
     for number in range(30):
         block = nest(notion, block, "toggle", f"Level {number}")
 
-    content = notion.desk.found(READ, pageId=PLAN)["content"]
+    content = notion.tools.result(READ, pageId=PLAN)["content"]
 
     assert "Level 11" in content
     assert "Level 13" not in content
@@ -129,10 +129,10 @@ def test_unreadable_nested_blocks_are_reported_and_the_rest_is_shown(notion: Not
 
     def hide(request: Request) -> None:
         if request.path.endswith(f"{toggle}/children"):
-            notion.world.store.hidden.add(toggle)
+            notion.fake.store.hidden.add(toggle)
 
-    notion.world.before = hide
-    content = notion.desk.found(READ, pageId=PLAN)["content"]
+    notion.fake.before = hide
+    content = notion.tools.result(READ, pageId=PLAN)["content"]
 
     assert "Secret" not in content
     assert "Notion finds nothing with that id" in content
@@ -140,18 +140,18 @@ def test_unreadable_nested_blocks_are_reported_and_the_rest_is_shown(notion: Not
 
 
 def test_a_relation_is_read_completely(notion: Notion) -> None:
-    found = notion.world.store.objects[task_id(1)]["properties"]["Blocks"]
+    found = notion.fake.store.objects[task_id(1)]["properties"]["Blocks"]
     every = [{"id": id_of("related", str(number))} for number in range(260)]
     found |= {"has_more": True, "relation": every[:25], "all": every}
 
-    shown = notion.desk.found(READ, pageId=task_id(1))
+    shown = notion.tools.result(READ, pageId=task_id(1))
 
     assert shown["page"]["properties"]["Blocks"] == [each["id"] for each in every]
     assert "notes" not in shown or shown["notes"] == []
 
 
 def test_a_relation_that_is_too_long_is_reported_as_incomplete(notion: Notion) -> None:
-    found = notion.world.store.objects[task_id(1)]["properties"]["Blocks"]
+    found = notion.fake.store.objects[task_id(1)]["properties"]["Blocks"]
     every = [{"id": id_of("related", str(number))} for number in range(400)]
     found |= {"has_more": True, "relation": every[:25], "all": every}
 
@@ -160,10 +160,10 @@ def test_a_relation_that_is_too_long_is_reported_as_incomplete(notion: Notion) -
 
 def test_blocks_read_in_time_are_returned_before_the_deadline(notion: Notion) -> None:
     write(notion, PLAN, 130)
-    whole = notion.desk.found(READ, pageId=PLAN)["content"]
-    notion.desk.change(timeoutSeconds=3)
-    notion.tenant.fault("api", Fault("slow", seconds=0))
-    notion.tenant.fault("api", Fault("slow", seconds=1.0))
+    whole = notion.tools.result(READ, pageId=PLAN)["content"]
+    notion.tools.change(timeoutSeconds=3)
+    notion.tenant.inject_fault("api", Fault("slow", seconds=0))
+    notion.tenant.inject_fault("api", Fault("slow", seconds=1.0))
 
     parts = notion.pages(READ, pageId=PLAN)
 
@@ -178,8 +178,8 @@ def test_a_token_that_expires_during_a_call_is_renewed(notion: Notion) -> None:
     def expire(request: Request) -> None:
         seen.append(request.path)
         if len(seen) == 3:
-            notion.tenant.expire()
+            notion.tenant.expire_tokens()
 
-    notion.world.before = expire
+    notion.fake.before = expire
     assert notion.text(READ, pageId=GUIDE) == whole
     assert notion.tenant.counts["refreshes"] == 1

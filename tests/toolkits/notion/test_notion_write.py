@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from demo.oauth_provider.server import Fault, Server
+from demo.oauth_provider.server import Fault, OAuthProvider
 from demo.services.notion.data import GUIDE, PLAN, TASKS, TASKS_SOURCE, WIKI, task_id
 from demo.services.notion.store import Json, id_of
 from tests.harness import Plugboard
@@ -47,7 +47,7 @@ print("hello")
 
 
 @pytest.fixture
-def notion(plugboard: Plugboard, provider: Server) -> Iterator[Notion]:
+def notion(plugboard: Plugboard, provider: OAuthProvider) -> Iterator[Notion]:
     with connected_notion(plugboard, provider) as found:
         yield found
 
@@ -57,14 +57,14 @@ def lines(number: int) -> str:
 
 
 def values(notion: Notion, page: str) -> Json:
-    found: Json = notion.desk.found(READ, pageId=page)["page"]["properties"]
+    found: Json = notion.tools.result(READ, pageId=page)["page"]["properties"]
     return found
 
 
 def test_markdown_round_trips(notion: Notion) -> None:
-    page = notion.desk.found(CREATE, name="Minutes", parent={"page_id": WIKI}, content=MINUTES)["page"]
+    page = notion.tools.result(CREATE, name="Minutes", parent={"page_id": WIKI}, content=MINUTES)["page"]
 
-    content = notion.desk.found(READ, pageId=page["id"])["content"]
+    content = notion.tools.result(READ, pageId=page["id"])["content"]
 
     flat = MINUTES.replace("      - Norway", "    - Norway")  # Notion takes no deeper list in one request
     assert content == flat.replace("```py", "```python").strip()
@@ -86,53 +86,55 @@ def test_markdown_round_trips(notion: Notion) -> None:
     ],
 )
 def test_a_parent_is_parsed_in_every_form(notion: Notion, parent: object, sent: Json) -> None:
-    notion.desk.found(CREATE, name="New", parent=parent)
+    notion.tools.result(CREATE, name="New", parent=parent)
 
-    assert notion.sent("/pages")[0]["parent"] == sent
+    assert notion.bodies_sent("/pages")[0]["parent"] == sent
 
 
 def test_the_title_is_stored_in_the_title_property_of_the_database(notion: Notion) -> None:
-    notion.desk.found(CREATE, title="New", parent_id=TASKS)
+    notion.tools.result(CREATE, title="New", parent_id=TASKS)
 
-    assert notion.sent("/pages")[0]["properties"] == {"Task": {"title": [{"type": "text", "text": {"content": "New"}}]}}
+    assert notion.bodies_sent("/pages")[0]["properties"] == {
+        "Task": {"title": [{"type": "text", "text": {"content": "New"}}]}
+    }
 
 
 def test_long_content_is_sent_in_ordered_parts(notion: Notion) -> None:
-    page = notion.desk.found(CREATE, name="Long", parent={"page_id": WIKI}, content=lines(250))["page"]
+    page = notion.tools.result(CREATE, name="Long", parent={"page_id": WIKI}, content=lines(250))["page"]
 
-    content = notion.desk.found(READ, pageId=page["id"])["content"]
+    content = notion.tools.result(READ, pageId=page["id"])["content"]
     assert content.split("\n") == [f"- Line {each}" for each in range(250)]
-    assert [request.partition(" ")[0] for request in notion.asked()[:3]] == ["POST", "PATCH", "PATCH"]
+    assert [request.partition(" ")[0] for request in notion.requests()[:3]] == ["POST", "PATCH", "PATCH"]
 
 
 def test_content_inserted_after_a_block_stays_in_order(notion: Notion) -> None:
     block = id_of("block", GUIDE, "0")
 
-    notion.desk.found(APPEND, pageId=GUIDE, content=lines(150), after=block)
+    notion.tools.result(APPEND, pageId=GUIDE, content=lines(150), after=block)
 
-    content = notion.desk.found(READ, pageId=GUIDE)["content"].split("\n")
+    content = notion.tools.result(READ, pageId=GUIDE)["content"].split("\n")
     assert content[0] == "# Welcome"
     assert content[2:152] == [f"- Line {each}" for each in range(150)]
 
 
 def test_an_interrupted_write_says_how_much_was_written(notion: Notion) -> None:
-    notion.tenant.fault("api", PASSES, times=2)
-    notion.tenant.fault("api", Fault("close", after=True))
+    notion.tenant.inject_fault("api", PASSES, times=2)
+    notion.tenant.inject_fault("api", Fault("close", after=True))
     content = "\n\n".join(["Line"] * 250)
-    told = notion.refused(CREATE, "upstream_unavailable", name="Long", parent={"page_id": WIKI}, content=content)
+    told = notion.failure_text(CREATE, "upstream_unavailable", name="Long", parent={"page_id": WIKI}, content=content)
 
     assert "200 of 250 blocks were added; send only the others." in told
-    assert len(notion.world.done) == 3
+    assert len(notion.fake.writes_done) == 3
 
 
 def test_a_write_that_runs_out_of_time_says_how_much_was_written(notion: Notion) -> None:
-    notion.desk.change(timeoutSeconds=3)
-    notion.tenant.fault("api", Fault("slow", seconds=1.0))
+    notion.tools.change(timeoutSeconds=3)
+    notion.tenant.inject_fault("api", Fault("slow", seconds=1.0))
 
-    told = notion.refused(APPEND, "timeout", pageId=PLAN, content=lines(250))
+    told = notion.failure_text(APPEND, "timeout", pageId=PLAN, content=lines(250))
 
     assert told == "Error: 100 of 250 blocks were added; send only the others. The time limit of the call was reached."
-    assert notion.world.done == [f"PATCH /v1/blocks/{PLAN}/children"]
+    assert notion.fake.writes_done == [f"PATCH /v1/blocks/{PLAN}/children"]
 
 
 @pytest.mark.parametrize(
@@ -145,27 +147,27 @@ def test_a_write_that_runs_out_of_time_says_how_much_was_written(notion: Notion)
     ],
 )
 def test_an_invalid_parent_is_refused(notion: Notion, parent: object, complaint: str) -> None:
-    assert complaint in notion.refused(CREATE, "invalid_arguments", name="New", parent=parent)
-    assert notion.world.done == []
+    assert complaint in notion.failure_text(CREATE, "invalid_arguments", name="New", parent=parent)
+    assert notion.fake.writes_done == []
 
 
 def test_a_child_that_is_neither_block_nor_text_is_refused(notion: Notion) -> None:
-    told = notion.refused(APPEND, "invalid_arguments", pageId=PLAN, children=[7])
+    told = notion.failure_text(APPEND, "invalid_arguments", pageId=PLAN, children=[7])
 
     assert told == "Error: `children`: each must be a block or a text in Markdown."
 
 
 def test_a_page_is_trashed_and_restored(notion: Notion) -> None:
-    notion.desk.found(UPDATE, pageId=task_id(2), archived=True)
-    notion.desk.found(UPDATE, pageId=task_id(2), in_trash="false")
+    notion.tools.result(UPDATE, pageId=task_id(2), archived=True)
+    notion.tools.result(UPDATE, pageId=task_id(2), in_trash="false")
 
-    assert notion.sent(f"/pages/{task_id(2)}") == [{"in_trash": True}, {"in_trash": False}]
+    assert notion.bodies_sent(f"/pages/{task_id(2)}") == [{"in_trash": True}, {"in_trash": False}]
 
 
 def test_invalid_values_write_nothing(notion: Notion) -> None:
-    notion.refused(CREATE_ROW, "invalid_arguments", databaseId=TASKS, properties=WRONG_ROW)
+    notion.failure_text(CREATE_ROW, "invalid_arguments", databaseId=TASKS, properties=WRONG_ROW)
 
-    assert notion.world.done == []
+    assert notion.fake.writes_done == []
 
 
 def test_notions_property_objects_are_accepted(notion: Notion) -> None:
@@ -176,52 +178,52 @@ def test_notions_property_objects_are_accepted(notion: Notion) -> None:
         "Tags": {"multi_select": [{"name": "Q4"}]},
     }
 
-    page = notion.desk.found(CREATE_ROW, databaseId=TASKS, properties=own)["page"]
+    page = notion.tools.result(CREATE_ROW, databaseId=TASKS, properties=own)["page"]
 
     assert page["title"] == "Own"
     assert page["properties"] | {"Status": "Done", "Due": "2026-12-01", "Tags": ["Q4"]} == page["properties"]
 
 
 def test_values_can_be_cleared(notion: Notion) -> None:
-    notion.desk.found(UPDATE_ROW, pageId=task_id(1), properties={"Due": None, "Tags": [], "Owner": None})
+    notion.tools.result(UPDATE_ROW, pageId=task_id(1), properties={"Due": None, "Tags": [], "Owner": None})
 
     assert values(notion, task_id(1)).keys().isdisjoint({"Due", "Tags", "Owner"})
 
 
 def test_a_page_of_an_unshared_data_source_is_changed_by_its_own_properties(notion: Notion) -> None:
-    notion.world.store.hidden.add(TASKS_SOURCE)
+    notion.fake.store.hidden.add(TASKS_SOURCE)
 
-    notion.desk.found(UPDATE_ROW, pageId=task_id(1), properties={"status": "Done"})
+    notion.tools.result(UPDATE_ROW, pageId=task_id(1), properties={"status": "Done"})
 
     assert values(notion, task_id(1))["Status"] == "Done"
 
 
 def test_a_conflicting_change_is_retried(notion: Notion) -> None:
-    notion.tenant.fault("api", Fault("down", status=409))
+    notion.tenant.inject_fault("api", Fault("down", status=409))
 
-    notion.desk.found(APPEND, pageId=PLAN, content="Once")
+    notion.tools.result(APPEND, pageId=PLAN, content="Once")
 
-    assert notion.desk.found(READ, pageId=PLAN)["content"].count("Once") == 1
+    assert notion.tools.result(READ, pageId=PLAN)["content"].count("Once") == 1
 
 
 def test_a_rate_limited_creation_is_retried_and_creates_one_page(notion: Notion) -> None:
-    notion.world.overload(seconds=1)
+    notion.fake.overload(seconds=1)
 
-    notion.desk.found(CREATE, name="Once", parent={"page_id": WIKI})
+    notion.tools.result(CREATE, name="Once", parent={"page_id": WIKI})
 
-    assert notion.world.done == ["POST /v1/pages"]
-    assert notion.asked() == ["POST /pages", "POST /pages"]
+    assert notion.fake.writes_done == ["POST /v1/pages"]
+    assert notion.requests() == ["POST /pages", "POST /pages"]
 
 
 def test_tools_of_two_servers_with_one_name_stay_distinct_and_stable(notion: Notion) -> None:
-    first, second = notion.desk, notion.desk.another("notion")
+    first, second = notion.tools, notion.tools.another("notion")
     first.enable(first, second)
 
-    first.found(CREATE, name="Of the first", parent={"page_id": WIKI})
-    second.found(CREATE, name="Of the second", parent={"page_id": WIKI})
-    both = set(second.listed())
+    first.result(CREATE, name="Of the first", parent={"page_id": WIKI})
+    second.result(CREATE, name="Of the second", parent={"page_id": WIKI})
+    both = set(second.list_tools())
     second.enable(second)
 
     assert len(both) == 16
-    assert set(second.listed()) == {name for name in both if name.endswith("_acme-2")}
-    second.found(READ, pageId=PLAN)
+    assert set(second.list_tools()) == {name for name in both if name.endswith("_acme-2")}
+    second.result(READ, pageId=PLAN)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from demo.services.posthog.fake import Key, World
-from tests.toolkits.connected_service import Connected, connected
+from demo.services.posthog.fake import ApiKey, FakePostHog
+from tests.toolkits.connected_service import ConnectedService, connected
 from tests.toolkits.contract import Json
 from tests.toolkits.posthog import posthog_contract
 
@@ -16,13 +16,13 @@ KEY = "phx_demo"
 
 
 @dataclass(frozen=True)
-class PostHog(Connected):
-    world: World
+class PostHog(ConnectedService):
+    fake: FakePostHog
 
     service = "posthog"
     contract = posthog_contract.CONTRACT
     fields: ClassVar[Json] = {"authType": "header", "url": US, "config": {"apiKey": KEY}}
-    going_on = "offset"
+    cursor_parameter = "offset"
     root = "/posthog"
 
     @property
@@ -33,23 +33,23 @@ class PostHog(Connected):
     def readable(self, scene: str) -> str:
         return scene.replace(self.origin, US)
 
-    def mend(self) -> None:
-        super().mend()
-        self.world.keys[KEY] = Key()
+    def restore(self) -> None:
+        super().restore()
+        self.fake.keys[KEY] = ApiKey()
 
-    def end(self) -> None:
-        del self.world.keys[KEY]
+    def revoke(self) -> None:
+        del self.fake.keys[KEY]
 
-    def begin_anew(self) -> None:
-        self.desk.change(config={"apiKey": KEY})
+    def reconnect(self) -> None:
+        self.tools.change(config={"apiKey": KEY})
 
     def disconnect(self) -> None:
         """A key is not sent to another place than it was entered for."""
-        self.desk.change(url=EU)
+        self.tools.change(url=EU)
 
     def check(self, *, strict: bool) -> None:
         super().check(strict=strict)
-        assert self.world.writes == []
+        assert self.fake.writes == []
 
 
 connected_posthog = partial(connected, PostHog)

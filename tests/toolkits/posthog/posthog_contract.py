@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 import jsonschema_rs
 
-from demo.oauth_provider.tenant import Seen
+from demo.oauth_provider.tenant import RecordedRequest
 from tests.toolkits.contract import Contract, Json
 
 CONTRACT = Contract("PostHog")
@@ -38,8 +38,8 @@ OF_EVENTS = {"kind", "select", "orderBy", "after", "before", "event", "personId"
 INSIGHTS = {"TrendsQuery": "query-trends", "FunnelsQuery": "query-funnel", "RetentionQuery": "query-retention"}
 
 
-@CONTRACT.judge
-def objections(path: str, seen: Seen) -> Iterator[str]:
+@CONTRACT.validator
+def objections(path: str, seen: RecordedRequest) -> Iterator[str]:
     if seen.method == "POST" and re.fullmatch(r"/api/(projects|environments)/[0-9]+/query/", path):
         yield from _of_body(seen)
         return
@@ -73,7 +73,7 @@ def _read(value: str) -> Iterator[object]:
         yield int(value)
 
 
-def _of_body(seen: Seen) -> Iterator[str]:
+def _of_body(seen: RecordedRequest) -> Iterator[str]:
     body = json.loads(seen.body)
     yield from (f"it takes no {name}" for name in [*seen.query, *(body.keys() - BODY)])
     if body.get("refresh", "blocking") not in REFRESH:

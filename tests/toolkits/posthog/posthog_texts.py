@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from demo.services.posthog.data import ADA, BLOG, SHOP, SURVEY, events, objects
-from demo.services.posthog.fake import SCOPES, Key
+from demo.services.posthog.fake import SCOPES, ApiKey
 from tests.toolkits.contract import Json
 from tests.toolkits.posthog.connected_posthog import KEY, PostHog
-from tests.toolkits.scenes import Ask, Case, Happens, Scene, Texts, many, runs_counted
+from tests.toolkits.scenes import ApprovedTexts, Case, Scene, SceneCall, Setup, numbered, runs_counted
 
 Ways = tuple[Json, ...]
 LONG = "x" * 60_000
@@ -31,58 +31,58 @@ OLD_METRIC = {"kind": "ExperimentTrendsQuery", "name": "Visits a person"}
 
 def at_once(posthog: PostHog) -> None:
     """Queries are answered without a wait: one of them that is waited for is enough."""
-    posthog.world.looks = 0
+    posthog.fake.polls = 0
 
 
-def in_a_while(posthog: PostHog) -> None:
-    posthog.world.looks = 1
+def with_slow_query(posthog: PostHog) -> None:
+    posthog.fake.polls = 1
 
 
-def limited(*teams: int) -> Happens:
-    return lambda posthog: posthog.world.keys.update({KEY: Key(teams=teams)})
+def limited(*teams: int) -> Setup:
+    return lambda posthog: posthog.fake.keys.update({KEY: ApiKey(teams=teams)})
 
 
 def without_queries(posthog: PostHog) -> None:
-    posthog.world.keys[KEY] = Key(scopes=tuple(each for each in SCOPES if each != "query:read"))
+    posthog.fake.keys[KEY] = ApiKey(scopes=tuple(each for each in SCOPES if each != "query:read"))
 
 
-def of_before(posthog: PostHog) -> None:
-    posthog.world.cached_at = "2026-11-17T06:00:00Z"
+def with_cached_result(posthog: PostHog) -> None:
+    posthog.fake.cached_at = "2026-11-17T06:00:00Z"
 
 
 def too_heavy(posthog: PostHog) -> None:
-    posthog.world.fail(512, "server_error", TOO_LONG)
+    posthog.fake.inject_failure(512, "server_error", TOO_LONG)
 
 
 def with_an_old_metric(posthog: PostHog) -> None:
-    posthog.world.objects["experiments"][0]["metrics"].insert(0, OLD_METRIC)
+    posthog.fake.objects["experiments"][0]["metrics"].insert(0, OLD_METRIC)
 
 
 def with_conditions(posthog: PostHog) -> None:
     groups = [{"properties": [], "rollout_percentage": each} for each in range(45)]
-    posthog.world.objects["feature_flags"][0]["filters"]["groups"] = groups
+    posthog.fake.objects["feature_flags"][0]["filters"]["groups"] = groups
 
 
 def outlasting(posthog: PostHog) -> None:
-    posthog.world.looks = 4
-    posthog.desk.change(timeoutSeconds=1)
+    posthog.fake.polls = 4
+    posthog.tools.change(timeoutSeconds=1)
 
 
 def patient(posthog: PostHog) -> None:
-    posthog.world.looks = 0
-    posthog.desk.change(timeoutSeconds=30)
+    posthog.fake.polls = 0
+    posthog.tools.change(timeoutSeconds=30)
 
 
-def furnished_anew(posthog: PostHog) -> None:
+def with_new_data(posthog: PostHog) -> None:
     """With enough of each kind for a page and another one."""
-    posthog.world.events = events()
-    posthog.world.objects = {place: found * 2 if len(found) == 1 else found for place, found in objects().items()}
+    posthog.fake.events = events()
+    posthog.fake.objects = {place: found * 2 if len(found) == 1 else found for place, found in objects().items()}
 
 
 def enlarged(posthog: PostHog) -> None:
     """With texts that nobody wants whole; all else is as it was."""
-    world = posthog.world
-    world.objects, world.cached_at, world.keys[KEY] = objects(), "", Key()
+    world = posthog.fake
+    world.objects, world.cached_at, world.keys[KEY] = objects(), "", ApiKey()
     for each in [*(one for kind in world.objects.values() for one in kind), *world.projects]:
         each |= {"description": LONG, "filters": {**(each.get("filters") or {}), "more": [LONG] * 5}}
         each |= {"properties": {**(each.get("properties") or {}), "bio": LONG}, "notes": [{"text": LONG}] * 5}
@@ -98,20 +98,24 @@ def case(
     empty: Json,
     huge: Json | None = None,
     page: Json | None = None,
-    besides: Mapping[str, Json | Ask] | None = None,
+    besides: Mapping[str, Json | SceneCall] | None = None,
     **also: Any,
 ) -> Case:
-    asks: dict[str, Json | Ask] = {Scene.MEANT: happy, **many(Scene.OTHERWISE, *more), **many(Scene.WRONG, *wrong)}
-    asks |= {Scene.EMPTY: Ask(empty, at_once), **(besides or {})}
-    asks[Scene.HUGE] = Ask(huge or happy, enlarged, runs_counted)
+    asks: dict[str, Json | SceneCall] = {
+        Scene.MEANT: happy,
+        **numbered(Scene.OTHERWISE, *more),
+        **numbered(Scene.WRONG, *wrong),
+    }
+    asks |= {Scene.EMPTY: SceneCall(empty, at_once), **(besides or {})}
+    asks[Scene.HUGE] = SceneCall(huge or happy, enlarged, runs_counted)
     if more:
-        asks[f"{Scene.OTHERWISE}, 1"] = Ask(more[0], at_once)
+        asks[f"{Scene.OTHERWISE}, 1"] = SceneCall(more[0], at_once)
     if wrong:
-        asks[f"{Scene.WRONG}, 1"] = Ask(wrong[0], in_a_while)
+        asks[f"{Scene.WRONG}, 1"] = SceneCall(wrong[0], with_slow_query)
     usual = happy if tool in ALONE else {"projectId": SHOP, **happy}
     if page is not None:
-        asks[Scene.PAGE] = Ask(page, furnished_anew, to_the_end=True)
-    return Case(tool, asks, usual=usual, **also)
+        asks[Scene.PAGE] = SceneCall(page, with_new_data, follow_pages=True)
+    return Case(tool, asks, failing_arguments=usual, **also)
 
 
 def listing(name: str, *more: Json, wrong: Ways = (), **besides: Json) -> Case:
@@ -159,8 +163,8 @@ CASES = (
         ({"limit": 101}, {"search": "x" * 201}),
         {"search": "nothing like it"},
         besides={
-            f"{Scene.OTHERWISE}: by a key for a few": Ask({}, limited(SHOP, BLOG, 999)),
-            f"{Scene.OTHERWISE}: by a key for none that is current": Ask({}, limited(BLOG, 999)),
+            f"{Scene.OTHERWISE}: by a key for a few": SceneCall({}, limited(SHOP, BLOG, 999)),
+            f"{Scene.OTHERWISE}: by a key for none that is current": SceneCall({}, limited(BLOG, 999)),
         },
     ),
     case(
@@ -204,10 +208,10 @@ CASES = (
         {"query": "SELECT event FROM events WHERE event = 'no such event'"},
         {"query": "SELECT uuid, properties FROM events", "limit": 1000},
         besides={
-            f"{Scene.SLOW}: more than PostHog runs": Ask({"query": QUERY, "projectId": SHOP}, too_heavy),
-            f"{Scene.SLOW}: it takes long": Ask({"query": "SELECT event FROM events LIMIT 3"}, outlasting),
-            f"{Scene.SLOW}: later": Ask({"queryId": "q0005"}, patient),
-            f"{Scene.OTHERWISE}: when a result is still there": Ask({"query": QUERY}, of_before),
+            f"{Scene.SLOW}: more than PostHog runs": SceneCall({"query": QUERY, "projectId": SHOP}, too_heavy),
+            f"{Scene.SLOW}: it takes long": SceneCall({"query": "SELECT event FROM events LIMIT 3"}, outlasting),
+            f"{Scene.SLOW}: later": SceneCall({"queryId": "q0005"}, patient),
+            f"{Scene.OTHERWISE}: when a result is still there": SceneCall({"query": QUERY}, with_cached_result),
             f"{Scene.OTHERWISE}: anew": {"query": QUERY, "fresh": True},
         },
     ),
@@ -236,7 +240,7 @@ CASES = (
         {"event": "no such event", "after": "-30d"},
         {"limit": 100, "full": True},
         {"event": "order paid", "limit": 3},
-        going_on=lambda cursor: {"cursor": cursor},
+        next_arguments=lambda cursor: {"cursor": cursor},
     ),
     listing("event_definitions", {"search": "paid"}, {"limit": 1, "full": True}, nearly_right={"search": "signup"}),
     listing(
@@ -263,7 +267,7 @@ CASES = (
         {"insightId": 24, "fresh": True},
         {"insightId": 21, "results": False},
         besides={
-            f"{Scene.RIGHTS}: with results": Ask({"insightId": 21}, without_queries),
+            f"{Scene.RIGHTS}: with results": SceneCall({"insightId": 21}, without_queries),
             f"{Scene.RIGHTS}: without": {"insightId": 21, "results": False},
         },
     ),
@@ -286,7 +290,7 @@ CASES = (
         {"id": "no-such-flag"},
         {"key": "team-plans"},
         {"key": "new_checkout"},
-        besides={f"{Scene.OTHERWISE}: with many conditions": Ask({"id": 7}, with_conditions)},
+        besides={f"{Scene.OTHERWISE}: with many conditions": SceneCall({"id": 7}, with_conditions)},
     ),
     listing("experiments", {"status": "draft"}, {"status": "finished"}, {"flagKey": "checkout-copy"}),
     reading(
@@ -297,8 +301,8 @@ CASES = (
         {"id": 62, "results": True},
         {"key": "checkout-copy", "results": True},
         besides={
-            f"{Scene.OTHERWISE}: with a metric that fails": Ask({"id": 61, "results": True}, with_an_old_metric),
-            f"{Scene.RIGHTS}: with results": Ask({"key": "checkout-copy", "results": True}, without_queries),
+            f"{Scene.OTHERWISE}: with a metric that fails": SceneCall({"id": 61, "results": True}, with_an_old_metric),
+            f"{Scene.RIGHTS}: with results": SceneCall({"key": "checkout-copy", "results": True}, without_queries),
         },
     ),
     listing("persons", {"search": "ada"}, {"email": "grace@umbra.example"}, {"distinctId": "anon-503"}),
@@ -338,17 +342,17 @@ CASES = (
 )
 
 
-def keyed(key: Key) -> Callable[[PostHog, str], None]:
-    return lambda posthog, _: posthog.world.keys.update({KEY: key})
+def keyed(key: ApiKey) -> Callable[[PostHog, str], None]:
+    return lambda posthog, _: posthog.fake.keys.update({KEY: key})
 
 
-TEXTS = Texts(
+TEXTS = ApprovedTexts(
     PostHog,
     CASES,
-    troubles={
-        Scene.RIGHTS: keyed(Key(scopes=("user:read",))),
-        f"{Scene.RIGHTS}: a project that the key is not for": keyed(Key(teams=(BLOG,))),
-        Scene.BUSY: lambda posthog, _: posthog.world.limit(60),
+    failures={
+        Scene.RIGHTS: keyed(ApiKey(scopes=("user:read",))),
+        f"{Scene.RIGHTS}: a project that the key is not for": keyed(ApiKey(teams=(BLOG,))),
+        Scene.BUSY: lambda posthog, _: posthog.fake.rate_limit(60),
     },
-    ended="the key is no good any more",
+    revoked_title="the key is no good any more",
 )

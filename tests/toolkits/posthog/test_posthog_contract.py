@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from demo.oauth_provider.tenant import Seen
+from demo.oauth_provider.tenant import RecordedRequest
 from tests.toolkits.posthog.posthog_contract import CONTRACT
 
 pytestmark = CONTRACT.needed
@@ -11,7 +11,7 @@ PROJECT = "/api/projects/1"
 PAGEVIEW = {"kind": "EventsNode", "event": "$pageview"}
 
 
-def query(path: str = f"{PROJECT}/query/", **body: Any) -> Seen:
+def query(path: str = f"{PROJECT}/query/", **body: Any) -> RecordedRequest:
     return CONTRACT.sent("POST", path, body)
 
 
@@ -33,8 +33,8 @@ def query(path: str = f"{PROJECT}/query/", **body: Any) -> Seen:
     ],
     ids=lambda seen: f"{seen.method} {seen.path} {seen.body[:30]}",
 )
-def test_requests_that_posthog_accepts_pass(seen: Seen) -> None:
-    CONTRACT.takes(seen)
+def test_requests_that_posthog_accepts_pass(seen: RecordedRequest) -> None:
+    CONTRACT.assert_accepts(seen)
 
 
 @pytest.mark.parametrize(
@@ -57,5 +57,5 @@ def test_requests_that_posthog_accepts_pass(seen: Seen) -> None:
         (query(query={"kind": "SqlQuery"}), "no query SqlQuery"),
     ],
 )
-def test_requests_that_posthog_would_refuse_are_detected(seen: Seen, complaint: str) -> None:
-    CONTRACT.refuses(seen, complaint)
+def test_requests_that_posthog_would_refuse_are_detected(seen: RecordedRequest, complaint: str) -> None:
+    CONTRACT.assert_refuses(seen, complaint)

@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
-from demo.oauth_provider.server import Fault, Server
+from demo.oauth_provider.server import Fault, OAuthProvider
 from demo.services.posthog.data import ADA, BLOG, NOW, SHOP
-from demo.services.posthog.fake import Key
+from demo.services.posthog.fake import ApiKey
 from tests.harness import Plugboard
 from tests.toolkits.posthog.connected_posthog import EU, US, PostHog, connected_posthog
 
@@ -13,15 +13,15 @@ FLAGS = f"GET /api/projects/{SHOP}/feature_flags/"
 
 
 @pytest.fixture
-def posthog(plugboard: Plugboard, provider: Server) -> Iterator[PostHog]:
+def posthog(plugboard: Plugboard, provider: OAuthProvider) -> Iterator[PostHog]:
     with connected_posthog(plugboard, provider) as found:
         yield found
 
 
 def many(posthog: PostHog, place: str, number: int, **more: Any) -> None:
     """So many of the first of its kind."""
-    first = posthog.world.objects[place][0]
-    posthog.world.objects[place] = [{**first, "id": each, **more} for each in range(1, number + 1)]
+    first = posthog.fake.objects[place][0]
+    posthog.fake.objects[place] = [{**first, "id": each, **more} for each in range(1, number + 1)]
 
 
 @pytest.mark.parametrize(
@@ -53,37 +53,37 @@ def test_a_page_without_room_for_every_object_leads_to_the_others(posthog: PostH
 
     assert len(pages) > 2
     assert [one["id"] for each in pages for one in each] == [str(number) for number in range(1, 61)]
-    assert len(posthog.told("posthog_list_annotations", limit=40)) < 50_000
+    assert len(posthog.play("posthog_list_annotations", limit=40)) < 50_000
 
 
 def test_events_continue_at_their_position_despite_new_events(posthog: PostHog) -> None:
-    first = posthog.desk.found("posthog_list_events", limit=20)
-    newest = {**posthog.world.events[0], "uuid": "new", "timestamp": NOW.isoformat()}
-    posthog.world.events.insert(0, newest)
-    second = posthog.desk.found("posthog_list_events", limit=20, cursor=first["nextCursor"])
+    first = posthog.tools.result("posthog_list_events", limit=20)
+    newest = {**posthog.fake.events[0], "uuid": "new", "timestamp": NOW.isoformat()}
+    posthog.fake.events.insert(0, newest)
+    second = posthog.tools.result("posthog_list_events", limit=20, cursor=first["nextCursor"])
     shown = [each["id"] for each in [*first["results"], *second["results"]]]
 
-    assert shown == [each["uuid"] for each in posthog.world.events[1:41]]
+    assert shown == [each["uuid"] for each in posthog.fake.events[1:41]]
 
 
 def test_events_of_one_moment_are_each_listed_once(posthog: PostHog) -> None:
-    moment = posthog.world.events[2]["timestamp"]
-    for number, event in enumerate(posthog.world.events[2:20]):
+    moment = posthog.fake.events[2]["timestamp"]
+    for number, event in enumerate(posthog.fake.events[2:20]):
         event |= {"timestamp": moment, "uuid": f"{99 - number}"}
-    posthog.world.looks = 0
+    posthog.fake.polls = 0
     pages = posthog.pages("posthog_list_events", limit=5, going_on="cursor")
 
-    assert [one["id"] for each in pages for one in each["results"]] == [each["uuid"] for each in posthog.world.events]
+    assert [one["id"] for each in pages for one in each["results"]] == [each["uuid"] for each in posthog.fake.events]
 
 
 def test_events_can_be_skipped_by_offset(posthog: PostHog) -> None:
-    found = posthog.desk.found("posthog_list_events", limit=2, offset=3)
+    found = posthog.tools.result("posthog_list_events", limit=2, offset=3)
 
-    assert [each["id"] for each in found["results"]] == [each["uuid"] for each in posthog.world.events[3:5]]
+    assert [each["id"] for each in found["results"]] == [each["uuid"] for each in posthog.fake.events[3:5]]
 
 
 def test_structured_content_agrees_with_the_text(posthog: PostHog) -> None:
-    assert posthog.desk.found("posthog_query", query="SELECT event, count() AS n FROM events GROUP BY event") == {
+    assert posthog.tools.result("posthog_query", query="SELECT event, count() AS n FROM events GROUP BY event") == {
         "projectId": str(SHOP),
         "notes": [],
         "columns": ["event", "n"],
@@ -95,15 +95,15 @@ def test_structured_content_agrees_with_the_text(posthog: PostHog) -> None:
 
 @pytest.mark.parametrize(("limit", "has_more"), [(68, True), (69, False), (70, False)])
 def test_omitted_rows_are_always_reported(posthog: PostHog, limit: int, has_more: bool) -> None:
-    found = posthog.desk.found("posthog_query", query="SELECT uuid FROM events", limit=limit)
+    found = posthog.tools.result("posthog_query", query="SELECT uuid FROM events", limit=limit)
 
     assert (found["returned"], found["hasMore"]) == (min(limit, 69), has_more)
     assert bool(found["notes"]) is has_more
 
 
 def test_a_result_at_the_limit_of_the_query_is_reported_as_possibly_incomplete(posthog: PostHog) -> None:
-    all_of_them = posthog.desk.found("posthog_query", query="SELECT uuid FROM events LIMIT 500")
-    some = posthog.desk.found("posthog_query", query="SELECT uuid FROM events LIMIT 5", limit=2)
+    all_of_them = posthog.tools.result("posthog_query", query="SELECT uuid FROM events LIMIT 500")
+    some = posthog.tools.result("posthog_query", query="SELECT uuid FROM events LIMIT 5", limit=2)
 
     assert (all_of_them["returned"], all_of_them["hasMore"], all_of_them["notes"]) == (69, False, [])
     assert (some["returned"], "hasMore" in some) == (5, False)
@@ -111,83 +111,83 @@ def test_a_result_at_the_limit_of_the_query_is_reported_as_possibly_incomplete(p
 
 
 def test_an_insight_that_takes_too_long_is_returned_without_its_result(posthog: PostHog) -> None:
-    posthog.world.looks = 9
-    posthog.desk.change(timeoutSeconds=1)
-    found = posthog.desk.found("posthog_get_insight", insightId=21)
+    posthog.fake.polls = 9
+    posthog.tools.change(timeoutSeconds=1)
+    found = posthog.tools.result("posthog_get_insight", insightId=21)
 
     assert "result" not in found
     assert 'queryId "q0001"' in found["notes"][0]
 
 
 def test_a_cached_result_is_marked_and_can_be_refreshed(posthog: PostHog) -> None:
-    posthog.world.cached_at = "2026-11-17T06:00:00Z"
+    posthog.fake.cached_at = "2026-11-17T06:00:00Z"
     query = "SELECT count() FROM events"
-    old = posthog.desk.found("posthog_query", query=query)
-    new = posthog.desk.found("posthog_query", query=query, fresh=True)
+    old = posthog.tools.result("posthog_query", query=query)
+    new = posthog.tools.result("posthog_query", query=query, fresh=True)
 
     assert old["notes"] == ["As of 2026-11-17 06:00 UTC; `fresh: true` computes it again."]
     assert new["notes"] == []
 
 
-def test_a_key_for_one_project_needs_no_project_parameter(plugboard: Plugboard, provider: Server) -> None:
+def test_a_key_for_one_project_needs_no_project_parameter(plugboard: Plugboard, provider: OAuthProvider) -> None:
     with connected_posthog(plugboard, provider, config={"apiKey": "phx_blog"}) as posthog:
-        posthog.world.keys["phx_blog"] = Key(teams=(BLOG,))
+        posthog.fake.keys["phx_blog"] = ApiKey(teams=(BLOG,))
 
-        assert posthog.desk.found("posthog_list_projects")["projects"][0]["name"] == "Acme Blog"
-        assert posthog.desk.found("posthog_list_feature_flags")["projectId"] == str(BLOG)
-        assert "GET /api/users/@me/" not in posthog.asked()[-2:]
+        assert posthog.tools.result("posthog_list_projects")["projects"][0]["name"] == "Acme Blog"
+        assert posthog.tools.result("posthog_list_feature_flags")["projectId"] == str(BLOG)
+        assert "GET /api/users/@me/" not in posthog.requests()[-2:]
 
 
 def test_without_the_scope_to_list_projects_the_current_one_is_returned(posthog: PostHog) -> None:
-    posthog.world.keys["phx_demo"] = Key(scopes=("feature_flag:read",))
-    found = posthog.desk.found("posthog_list_projects")
+    posthog.fake.keys["phx_demo"] = ApiKey(scopes=("feature_flag:read",))
+    found = posthog.tools.result("posthog_list_projects")
 
     assert [each["name"] for each in found["projects"]] == ["Acme Shop"]
     assert "`organization:read`" in found["notes"][0]
 
 
 def test_the_first_of_many_projects_are_listed_and_any_is_found(posthog: PostHog) -> None:
-    posthog.world.projects += [{**posthog.world.projects[1], "id": each, "name": f"P{each}"} for each in range(130)]
-    found = posthog.desk.found("posthog_list_projects")
+    posthog.fake.projects += [{**posthog.fake.projects[1], "id": each, "name": f"P{each}"} for each in range(130)]
+    found = posthog.tools.result("posthog_list_projects")
 
     assert len(found["projects"]) == 100
     assert found["notes"] == ["These are the first 100 of 132: use `search` to find others."]
-    assert posthog.desk.found("posthog_list_projects", search="p129")["projects"][0]["id"] == "129"
+    assert posthog.tools.result("posthog_list_projects", search="p129")["projects"][0]["id"] == "129"
 
 
 def test_a_link_identifies_an_object_and_its_project(posthog: PostHog) -> None:
-    found = posthog.desk.found("posthog_get_feature_flag", url=f"{US}/project/{SHOP}/feature_flags/7?tab=overview")
+    found = posthog.tools.result("posthog_get_feature_flag", url=f"{US}/project/{SHOP}/feature_flags/7?tab=overview")
 
     assert found["featureFlag"]["key"] == "new-checkout"
-    assert posthog.asked() == [f"{FLAGS}7/"]
+    assert posthog.requests() == [f"{FLAGS}7/"]
 
 
 def test_a_project_parameter_takes_precedence_over_a_link(posthog: PostHog) -> None:
     link = f"{US}/project/{SHOP}/feature_flags/7"
-    failed = posthog.desk.failed("posthog_get_feature_flag", "upstream_refused", id=link, project_id=BLOG)
+    failed = posthog.tools.failure("posthog_get_feature_flag", "upstream_refused", id=link, project_id=BLOG)
 
     assert f"Project {BLOG} has no feature flag 7" in failed["text"]
 
 
 def test_a_person_is_found_by_every_identifier(posthog: PostHog) -> None:
     names = (ADA, "501", "ada@globex.example", "anon-501", f"{US}/project/{SHOP}/person/ada%40globex.example")
-    found = [posthog.desk.found("posthog_get_person", personId=each)["person"]["uuid"] for each in names]
+    found = [posthog.tools.result("posthog_get_person", personId=each)["person"]["uuid"] for each in names]
 
     assert found == [ADA] * 5
 
 
 def test_a_distinct_id_that_looks_like_a_person_id_is_found(posthog: PostHog) -> None:
     device = "019a5c1e-0000-7000-8000-00000000abcd"
-    posthog.world.objects["persons"][1]["distinct_ids"].append(device)
+    posthog.fake.objects["persons"][1]["distinct_ids"].append(device)
 
-    assert posthog.desk.found("posthog_get_person", personId=device)["person"]["id"] == "502"
+    assert posthog.tools.result("posthog_get_person", personId=device)["person"]["id"] == "502"
 
 
 def test_no_tool_shows_the_secrets_of_a_project(posthog: PostHog) -> None:
     told = [
-        posthog.told("posthog_get_project", full=True),
-        posthog.told("posthog_get", path=f"/api/projects/{SHOP}/"),
-        posthog.told("posthog_list_projects"),
+        posthog.play("posthog_get_project", full=True),
+        posthog.play("posthog_get", path=f"/api/projects/{SHOP}/"),
+        posthog.play("posthog_list_projects"),
     ]
 
     assert all("phs_canary" not in each for each in told)
@@ -205,12 +205,12 @@ def test_no_tool_shows_the_secrets_of_a_project(posthog: PostHog) -> None:
     ],
 )
 def test_any_api_path_is_requested_from_the_posthog_of_this_server(
-    plugboard: Plugboard, provider: Server, path: str, asked: str
+    plugboard: Plugboard, provider: OAuthProvider, path: str, asked: str
 ) -> None:
     with connected_posthog(plugboard, provider, strict=False) as posthog:
-        posthog.told("posthog_get", path=path)
+        posthog.play("posthog_get", path=path)
 
-        assert posthog.asked() == [f"GET {asked}"]
+        assert posthog.requests() == [f"GET {asked}"]
 
 
 @pytest.mark.parametrize(
@@ -227,25 +227,25 @@ def test_any_api_path_is_requested_from_the_posthog_of_this_server(
     ],
 )
 def test_a_path_outside_the_api_is_not_requested(posthog: PostHog, path: str) -> None:
-    posthog.desk.failed("posthog_get", "invalid_arguments", path=path)
+    posthog.tools.failure("posthog_get", "invalid_arguments", path=path)
 
-    assert posthog.asked() == []
+    assert posthog.requests() == []
 
 
-def test_list_parameters_repeat_their_name_in_a_query(plugboard: Plugboard, provider: Server) -> None:
+def test_list_parameters_repeat_their_name_in_a_query(plugboard: Plugboard, provider: OAuthProvider) -> None:
     with connected_posthog(plugboard, provider, strict=False) as posthog:
         path = f"/api/projects/{SHOP}/actions/?limit=5"
-        posthog.told("posthog_get", path=path, params={"tags": ["a", "b"], "basic": True})
+        posthog.play("posthog_get", path=path, params={"tags": ["a", "b"], "basic": True})
 
-        assert posthog.tenant.asked("api")[-1].query == {"limit": "5", "tags": "b", "basic": "true"}
+        assert posthog.tenant.requests_to("api")[-1].query == {"limit": "5", "tags": "b", "basic": "true"}
 
 
-def test_any_path_is_paged_to_its_end(plugboard: Plugboard, provider: Server) -> None:
+def test_any_path_is_paged_to_its_end(plugboard: Plugboard, provider: OAuthProvider) -> None:
     with connected_posthog(plugboard, provider, strict=False) as posthog:
         many(posthog, "actions", 30, note="x" * 3_000)
         seen, params = list[int](), {"limit": 20}
         while params:
-            found = posthog.desk.found("posthog_get", path=f"/api/projects/{SHOP}/actions/", params=params)
+            found = posthog.tools.result("posthog_get", path=f"/api/projects/{SHOP}/actions/", params=params)
             seen += [each["id"] for each in found["body"]["results"]]
             params = found.get("nextParams", {})
 
@@ -253,32 +253,32 @@ def test_any_path_is_paged_to_its_end(plugboard: Plugboard, provider: Server) ->
 
 
 def test_a_short_rate_limit_is_waited_out(posthog: PostHog) -> None:
-    posthog.world.limit(0, times=2)
-    posthog.desk.found("posthog_list_feature_flags", projectId=SHOP)
+    posthog.fake.rate_limit(0, times=2)
+    posthog.tools.result("posthog_list_feature_flags", projectId=SHOP)
 
-    assert posthog.asked() == [FLAGS] * 3
+    assert posthog.requests() == [FLAGS] * 3
 
 
 def test_a_temporary_failure_is_retried(posthog: PostHog) -> None:
-    posthog.world.looks = 0
+    posthog.fake.polls = 0
     for fault in (Fault("down"), Fault("close")):
-        posthog.tenant.fault("api", fault)
-        posthog.desk.found("posthog_query", query="SELECT 1", projectId=SHOP)
+        posthog.tenant.inject_fault("api", fault)
+        posthog.tools.result("posthog_query", query="SELECT 1", projectId=SHOP)
 
 
 def test_a_query_that_is_too_expensive_is_not_retried(posthog: PostHog) -> None:
-    posthog.world.fail(504, "server_error", "Query has hit the max execution time before completing.")
-    posthog.desk.failed("posthog_query", "upstream_refused", query="SELECT 1", projectId=SHOP)
+    posthog.fake.inject_failure(504, "server_error", "Query has hit the max execution time before completing.")
+    posthog.tools.failure("posthog_query", "upstream_refused", query="SELECT 1", projectId=SHOP)
 
-    assert len(posthog.asked()) == 1
+    assert len(posthog.requests()) == 1
 
 
 def test_tools_of_two_posthog_servers_with_one_name_stay_distinct(posthog: PostHog) -> None:
-    other = posthog.desk.another("posthog", **{**PostHog.fields, "url": EU})
-    posthog.desk.enable(posthog.desk, other)
-    names = posthog.desk.listed().keys()
+    other = posthog.tools.another("posthog", **{**PostHog.fields, "url": EU})
+    posthog.tools.enable(posthog.tools, other)
+    names = posthog.tools.list_tools().keys()
 
     assert len(names) == 44
-    assert posthog.desk.found("posthog_list_cohorts") == other.found("posthog_list_cohorts")
-    posthog.desk.enable(other)
-    assert other.listed().keys() == {each for each in names if each.endswith(f"_{other.slug}")}
+    assert posthog.tools.result("posthog_list_cohorts") == other.result("posthog_list_cohorts")
+    posthog.tools.enable(other)
+    assert other.list_tools().keys() == {each for each in names if each.endswith(f"_{other.slug}")}

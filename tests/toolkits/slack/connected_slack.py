@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from demo.oauth_provider.server import Fault
-from demo.oauth_provider.tenant import Seen
-from demo.services.slack.fake import World
-from tests.toolkits.connected_service import Connected, connected
+from demo.oauth_provider.tenant import RecordedRequest
+from demo.services.slack.fake import FakeSlack
+from tests.toolkits.connected_service import ConnectedService, connected
 from tests.toolkits.slack import slack_contract
 
 PASSES = Fault("slow", seconds=0)
@@ -16,27 +16,27 @@ LIST, READ, POST = "slack_list_channels", "slack_get_channel_history", "slack_po
 
 
 @dataclass(frozen=True)
-class Slack(Connected):
-    world: World
+class Slack(ConnectedService):
+    fake: FakeSlack
 
     service = "slack"
     contract = slack_contract.CONTRACT
-    going_on = "cursor"
+    cursor_parameter = "cursor"
     root = "/slack/api/"
 
-    def second(self, fault: Fault) -> None:
+    def inject_fault_after_identity(self, fault: Fault) -> None:
         """What happens to the request after that for who we are, with which each call begins."""
-        self.tenant.fault("api", PASSES)
-        self.tenant.fault("api", fault)
+        self.tenant.inject_fault("api", PASSES)
+        self.tenant.inject_fault("api", fault)
 
-    def calls(self, method: str) -> list[Seen]:
-        return [each for each in self.tenant.asked("api") if each.path == f"/slack/api/{method}"]
+    def requests_of(self, method: str) -> list[RecordedRequest]:
+        return [each for each in self.tenant.requests_to("api") if each.path == f"/slack/api/{method}"]
 
     def methods(self) -> list[str]:
-        return [each.path.rpartition("/")[2] for each in self.tenant.asked("api")]
+        return [each.path.rpartition("/")[2] for each in self.tenant.requests_to("api")]
 
-    def done(self) -> int:
-        return len(self.world.posted)
+    def writes_done(self) -> int:
+        return len(self.fake.posted)
 
 
 connected_slack = partial(connected, Slack)

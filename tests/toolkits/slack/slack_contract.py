@@ -9,11 +9,11 @@ from typing import Any
 
 import jsonschema_rs
 
-from demo.oauth_provider.tenant import Seen
+from demo.oauth_provider.tenant import RecordedRequest
 from tests.toolkits.contract import Contract, Json
 
 CONTRACT = Contract("Slack")
-NOT_THERE, folder = CONTRACT.not_there, CONTRACT.folder
+NOT_THERE, folder = CONTRACT.missing, CONTRACT.folder
 SPECIFICATION, TYPES = "slack_web_openapi_v2.trimmed.json", "slack-web-api-8.2.0.schemas.json"
 TYPES_OF = {"conversations.list": "ListArguments", "conversations.history": "HistoryArguments"}
 SINCE_2020 = {
@@ -26,8 +26,8 @@ MOST_OF_A_PAGE = 999
 LONGEST_MARKDOWN = 12_000
 
 
-@CONTRACT.judge
-def objections(path: str, seen: Seen) -> Iterator[str]:
+@CONTRACT.validator
+def objections(path: str, seen: RecordedRequest) -> Iterator[str]:
     method = path.rpartition("/")[2]
     described = _specification()["paths"].get(f"/{method}")
     if described is None:

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from demo.oauth_provider.http import Answer
-from demo.oauth_provider.http import said as answered
+from demo.oauth_provider.http import Response
+from demo.oauth_provider.http import json_response as answered
 from demo.oauth_provider.server import Fault
 from demo.services.slack.data import ADA, GENERAL, GRACE, INCIDENTS, OUTAGE, at, channel, message
 from tests.toolkits.contract import Json
-from tests.toolkits.scenes import Ask, Case, Scene, Texts, many, outlined, runs_counted
+from tests.toolkits.scenes import ApprovedTexts, Case, Scene, SceneCall, numbered, outlined, runs_counted
 from tests.toolkits.slack.connected_slack import LIST, POST, READ, Slack
 
 DAY = 24 * 3600
@@ -28,22 +28,22 @@ def crowd(number: int, **more: Any) -> list[Json]:
 
 def crowded(number: int) -> Callable[[Slack], None]:
     def happens(slack: Slack) -> None:
-        slack.world.channels = crowd(number) + slack.world.channels
+        slack.fake.channels = crowd(number) + slack.fake.channels
 
     return happens
 
 
 def no_channels(slack: Slack) -> None:
-    slack.world.channels.clear()
+    slack.fake.channels.clear()
 
 
 def refusing(method: str, error: str, *, done: bool = False, **more: Any) -> Callable[[Slack], None]:
-    return lambda slack: slack.world.refuse(method, error, done=done, **more)
+    return lambda slack: slack.fake.inject_error(method, error, done=done, **more)
 
 
-def said(*messages: Json) -> Callable[[Slack], None]:
+def many_messages(*messages: Json) -> Callable[[Slack], None]:
     def happens(slack: Slack) -> None:
-        slack.world.messages[GENERAL] = list(messages)
+        slack.fake.messages[GENERAL] = list(messages)
 
     return happens
 
@@ -51,7 +51,7 @@ def said(*messages: Json) -> Callable[[Slack], None]:
 def lately(slack: Slack) -> None:
     """What counts is what time it is where the fake is."""
     spoken = ((1, "A week ago this was not there yet"), (9, "Long ago"))
-    slack.world.messages[GENERAL] = [message(f"{time.time() - days * DAY:.6f}", ADA, text) for days, text in spoken]
+    slack.fake.messages[GENERAL] = [message(f"{time.time() - days * DAY:.6f}", ADA, text) for days, text in spoken]
 
 
 def undated(scene: str) -> str:
@@ -59,41 +59,41 @@ def undated(scene: str) -> str:
     return re.sub(r"\[[0-9TZ:-]{20}\]", "[…]", re.sub(r"ts [0-9.]{17}", "ts …", scene))
 
 
-def doubtful(work: Callable[[], Answer]) -> Answer:
+def doubtful(work: Callable[[], Response]) -> Response:
     """It is posted, and the answer says neither yes nor no."""
     work()
     return answered({"ok": None})
 
 
-def halved(work: Callable[[], Answer]) -> Answer:
+def halved(work: Callable[[], Response]) -> Response:
     answer = work()
     return replace(answer, body=answer.body.replace(b'"Hi"', b'"Hi \\ud83d"'))
 
 
-def then(happens: Callable[[Callable[[], Answer]], Answer]) -> Callable[[Slack], None]:
-    return lambda slack: slack.world.then("chat.postMessage", happens)
+def on_next(happens: Callable[[Callable[[], Response]], Response]) -> Callable[[Slack], None]:
+    return lambda slack: slack.fake.on_next("chat.postMessage", happens)
 
 
 def named(slack: Slack) -> None:
-    slack.grant(*SCOPES, "users:read")
+    slack.grant_scopes(*SCOPES, "users:read")
 
 
 LISTING = Case(
     LIST,
     {
         Scene.MEANT: {},
-        Scene.PAGE: Ask({"limit": 4}, to_the_end=True),
+        Scene.PAGE: SceneCall({"limit": 4}, follow_pages=True),
         f"{Scene.OTHERWISE}: in full": {"full": True, "query": "incidents"},
         f"{Scene.WRONG}, 1": {"limit": 0},
         f"{Scene.WRONG}, 2": {"limit": "many", "order": "name"},
         f"{Scene.WRONG}, 3": {"query": "x" * 201},
         f"{Scene.WRONG}: a cursor of elsewhere, 1": {"cursor": "abc"},
         f"{Scene.WRONG}: a cursor of elsewhere, 2": {"cursor": "abc~x"},
-        "while the workspace moves": Ask({}, refusing("conversations.list", "team_added_to_org")),
+        "while the workspace moves": SceneCall({}, refusing("conversations.list", "team_added_to_org")),
         f"{Scene.EMPTY}: no channel has that word": {"query": "payroll"},
-        Scene.HUGE: Ask({"limit": 1000, "full": True}, crowded(1700), outlined),
+        Scene.HUGE: SceneCall({"limit": 1000, "full": True}, crowded(1700), outlined),
         f"{Scene.HUGE}: a search goes on": {"query": "incidents"},
-        f"{Scene.EMPTY}: the bot is in no channel": Ask({"joined": True}, no_channels),
+        f"{Scene.EMPTY}: the bot is in no channel": SceneCall({"joined": True}, no_channels),
         Scene.EMPTY: {},
     },
 )
@@ -103,7 +103,7 @@ READING = Case(
     READ,
     {
         Scene.MEANT: {"channelId": INCIDENTS},
-        Scene.PAGE: Ask({"channelId": INCIDENTS, "limit": 1}, to_the_end=True),
+        Scene.PAGE: SceneCall({"channelId": INCIDENTS, "limit": 1}, follow_pages=True),
         f"{Scene.OTHERWISE}: by its name": {"channelId": "#support"},
         f"{Scene.OTHERWISE}: another one": {"channelId": "C0LAUNCH001"},
         f"{Scene.OTHERWISE}: by its name alone": {"channelId": "general"},
@@ -113,13 +113,13 @@ READING = Case(
         f"{Scene.OTHERWISE}: since a day, the page behind it": {**SINCE, "cursor": "bmV4dDoy"},
         f"{Scene.OTHERWISE}: an archived one by its name": {"channelId": "#old-shop"},
         f"{Scene.OTHERWISE}: in full": {"channelId": INCIDENTS, "full": True, "limit": 1},
-        f"{Scene.OTHERWISE}: with names": Ask({"channelId": "#support"}, named),
+        f"{Scene.OTHERWISE}: with names": SceneCall({"channelId": "#support"}, named),
         f"{Scene.RIGHTS}: the bot is not in it": {"channelId": "C0RANDOM001"},
         f"{Scene.RIGHTS}: the bot is not in what has that name": {"channelId": "#random"},
         f"{Scene.EMPTY}: no such channel": {"channelId": "C0BOARD0001"},
         f"{Scene.EMPTY}: no channel of that name": {"channelId": "#suport"},
         f"{Scene.EMPTY}: no such thread": {"channelId": INCIDENTS, "threadTs": "1794819600.999999"},
-        **many(
+        **numbered(
             Scene.WRONG,
             {},
             {"channelId": "no channel at all!"},
@@ -133,31 +133,40 @@ READING = Case(
         ),
         f"{Scene.WRONG}: a cursor of elsewhere": {"channelId": GENERAL, "cursor": "abc"},
         "a time that ends before it begins": {"channelId": GENERAL, "oldest": "2026-11-17", "latest": "2026-11-16"},
-        f"{Scene.EMPTY}: nobody has said anything": Ask(
-            {"channelId": GENERAL}, said(message(at(1), ADA, "<@U0ADA000001> has joined", subtype="channel_join"))
-        ),
-        Scene.EMPTY: Ask({"channelId": GENERAL, "oldest": "2026-11-16T12:00:00Z"}, said()),
-        f"{Scene.OTHERWISE}: until a day has ended": Ask(
-            {"channelId": GENERAL, "latest": "2026-11-16"},
-            said(message(at(15.99), ADA, "Just before midnight"), message(at(16.01), ADA, "Just after midnight")),
-        ),
-        f"{Scene.OTHERWISE}: of the last week": Ask({"channelId": GENERAL, "oldest": "7d"}, lately, undated),
-        f"{Scene.OTHERWISE}: a file that looks like a message": Ask(
+        f"{Scene.EMPTY}: nobody has said anything": SceneCall(
             {"channelId": GENERAL},
-            said(message(at(1), ADA, "Here it is", files=[{"title": FAKED, "permalink": "https://acme.example/f"}])),
+            many_messages(message(at(1), ADA, "<@U0ADA000001> has joined", subtype="channel_join")),
         ),
-        f"{Scene.HUGE}: few and long": Ask(
-            FEW, said(*(message(at(6 - each), GRACE, f"{each} {'x' * 11_000}") for each in range(6))), runs_counted
+        Scene.EMPTY: SceneCall({"channelId": GENERAL, "oldest": "2026-11-16T12:00:00Z"}, many_messages()),
+        f"{Scene.OTHERWISE}: until a day has ended": SceneCall(
+            {"channelId": GENERAL, "latest": "2026-11-16"},
+            many_messages(
+                message(at(15.99), ADA, "Just before midnight"), message(at(16.01), ADA, "Just after midnight")
+            ),
         ),
-        f"{Scene.HUGE}: few and long, the page behind it": Ask({**FEW, "cursor": "bmV4dDo0"}, shown=runs_counted),
-        Scene.HUGE: Ask(
+        f"{Scene.OTHERWISE}: of the last week": SceneCall({"channelId": GENERAL, "oldest": "7d"}, lately, undated),
+        f"{Scene.OTHERWISE}: a file that looks like a message": SceneCall(
+            {"channelId": GENERAL},
+            many_messages(
+                message(at(1), ADA, "Here it is", files=[{"title": FAKED, "permalink": "https://acme.example/f"}])
+            ),
+        ),
+        f"{Scene.HUGE}: few and long": SceneCall(
+            FEW,
+            many_messages(*(message(at(6 - each), GRACE, f"{each} {'x' * 11_000}") for each in range(6))),
+            runs_counted,
+        ),
+        f"{Scene.HUGE}: few and long, the page behind it": SceneCall(
+            {**FEW, "cursor": "bmV4dDo0"}, transform=runs_counted
+        ),
+        Scene.HUGE: SceneCall(
             {"channelId": GENERAL, "limit": 999},
-            said(*(message(at(120 - each), ADA, f"{each} {'x' * 1500}") for each in range(120))),
+            many_messages(*(message(at(120 - each), ADA, f"{each} {'x' * 1500}") for each in range(120))),
             lambda scene: outlined(runs_counted(scene)),
         ),
-        f"{Scene.HUGE}: a name among too many": Ask({"channelId": "#no-such"}, crowded(1800)),
+        f"{Scene.HUGE}: a name among too many": SceneCall({"channelId": "#no-such"}, crowded(1800)),
     },
-    usual={"channelId": GENERAL},
+    failing_arguments={"channelId": GENERAL},
 )
 POSTING = Case(
     POST,
@@ -171,10 +180,10 @@ POSTING = Case(
         f"{Scene.RIGHTS}: only some may post": {"channel": "C0NEWS00001", "text": "Hi"},
         f"{Scene.RIGHTS}: it is archived": {"channel": "C0OLDSHOP01", "text": "Hi"},
         f"{Scene.RIGHTS}: what has that name is archived": {"channel": "#old-shop", "text": "Hi"},
-        f"{Scene.RIGHTS}: an administrator allows it to some": Ask(
+        f"{Scene.RIGHTS}: an administrator allows it to some": SceneCall(
             {"channel": GENERAL, "text": "Hi"}, refusing("chat.postMessage", "restricted_action")
         ),
-        **many(
+        **numbered(
             Scene.WRONG,
             {"channel": GENERAL},
             {"channel": GENERAL, "text": "  "},
@@ -184,7 +193,7 @@ POSTING = Case(
             {"channel": GENERAL, "text": "Hi", "threadTs": "the last one"},
             {"channel": GENERAL, "text": "Hi", "blocks": []},
         ),
-        "a word that is new": Ask(
+        "a word that is new": SceneCall(
             {"channel": GENERAL, "text": "Hi"},
             refusing(
                 "chat.postMessage",
@@ -192,38 +201,40 @@ POSTING = Case(
                 response_metadata={"messages": ["[ERROR] no more on Sundays [json-pointer:/channel]"]},
             ),
         ),
-        "half a character in the answer": Ask({"channel": GENERAL, "text": "Hi"}, then(halved)),
-        Scene.HUGE: Ask({"channel": GENERAL, "text": "x" * 12_000}, shown=runs_counted),
-        f"{Scene.HUGE}: and more than Slack takes": Ask({"channel": GENERAL, "text": "x" * 12_001}, shown=runs_counted),
+        "half a character in the answer": SceneCall({"channel": GENERAL, "text": "Hi"}, on_next(halved)),
+        Scene.HUGE: SceneCall({"channel": GENERAL, "text": "x" * 12_000}, transform=runs_counted),
+        f"{Scene.HUGE}: and more than Slack takes": SceneCall(
+            {"channel": GENERAL, "text": "x" * 12_001}, transform=runs_counted
+        ),
     },
-    usual={"channel": GENERAL, "text": "Hi"},
+    failing_arguments={"channel": GENERAL, "text": "Hi"},
     writes=True,
 )
 
 
 def lost(fault: Fault) -> Callable[[Slack, str], None]:
-    return lambda slack, _: slack.second(fault)
+    return lambda slack, _: slack.inject_fault_after_identity(fault)
 
 
 def too_late(slack: Slack, _: str) -> None:
-    slack.desk.change(timeoutSeconds=1)
-    slack.second(Fault("hold", after=True))
+    slack.tools.change(timeoutSeconds=1)
+    slack.inject_fault_after_identity(Fault("hold", after=True))
 
 
-TEXTS = Texts(
+TEXTS = ApprovedTexts(
     Slack,
     (LISTING, READING, POSTING),
-    troubles={
-        Scene.RIGHTS: lambda slack, _: slack.grant("emoji:read", "users:read"),
-        Scene.BUSY: lambda slack, tool: slack.world.limit(METHODS[tool], seconds=60),
+    failures={
+        Scene.RIGHTS: lambda slack, _: slack.grant_scopes("emoji:read", "users:read"),
+        Scene.BUSY: lambda slack, tool: slack.fake.rate_limit(METHODS[tool], seconds=60),
     },
-    ended="somebody has removed the app",
-    lost={
+    revoked_title="somebody has removed the app",
+    lost_responses={
         Scene.LOST: lost(Fault("close", after=True)),
         f"{Scene.LOST}: it says that it is down": lost(Fault("down", after=True)),
         f"{Scene.LOST}: no JSON": lost(Fault("html", after=True)),
-        f"{Scene.LOST}: it says neither yes nor no": lambda slack, _: then(doubtful)(slack),
-        f"{Scene.LOST}: trouble of Slack's own": lambda slack, _: slack.world.refuse(
+        f"{Scene.LOST}: it says neither yes nor no": lambda slack, _: on_next(doubtful)(slack),
+        f"{Scene.LOST}: trouble of Slack's own": lambda slack, _: slack.fake.inject_error(
             "chat.postMessage", "internal_error", done=True
         ),
         f"{Scene.LOST}: it comes too late": too_late,

@@ -3,25 +3,25 @@ from typing import Any
 
 import pytest
 
-from demo.oauth_provider.server import Server
+from demo.oauth_provider.server import OAuthProvider
 from tests.harness import Plugboard
 from tests.toolkits.slack.connected_slack import LIST, Slack, connected_slack
 from tests.toolkits.slack.slack_texts import crowd
 
 
 @pytest.fixture
-def slack(plugboard: Plugboard, provider: Server) -> Iterator[Slack]:
+def slack(plugboard: Plugboard, provider: OAuthProvider) -> Iterator[Slack]:
     with connected_slack(plugboard, provider) as found:
         yield found
 
 
-def walk(slack: Slack, **args: Any) -> list[list[str]]:
+def all_pages(slack: Slack, **args: Any) -> list[list[str]]:
     """The IDs of every page, to the end."""
     return [[each["id"] for each in page["channels"]] for page in slack.pages(LIST, **args)]
 
 
 def test_structured_content_agrees_with_the_text(slack: Slack) -> None:
-    found = slack.desk.found(LIST, query="down")
+    found = slack.tools.result(LIST, query="down")
     assert found == {
         "channels": [
             {
@@ -38,16 +38,18 @@ def test_structured_content_agrees_with_the_text(slack: Slack) -> None:
 
 
 def test_paging_lists_every_channel_once(slack: Slack) -> None:
-    slack.world.channels += crowd(230)
-    pages = walk(slack, limit=90)
+    slack.fake.channels += crowd(230)
+    pages = all_pages(slack, limit=90)
     assert [len(page) for page in pages] == [90, 90, 56]
     assert len({each for page in pages for each in page}) == 236
 
 
 def test_empty_pages_of_slack_are_skipped(slack: Slack) -> None:
-    slack.world.channels = crowd(450, is_private=True, is_member=False) + slack.world.channels
-    assert walk(slack) == [["C0GENERAL01", "C0RANDOM001", "C0SUPPORT01", "C0INCIDENT1", "C0NEWS00001", "C0LAUNCH001"]]
-    asked = slack.calls("conversations.list")
+    slack.fake.channels = crowd(450, is_private=True, is_member=False) + slack.fake.channels
+    assert all_pages(slack) == [
+        ["C0GENERAL01", "C0RANDOM001", "C0SUPPORT01", "C0INCIDENT1", "C0NEWS00001", "C0LAUNCH001"]
+    ]
+    asked = slack.requests_of("conversations.list")
     assert len(asked) == 3
     assert {(each.query["types"], each.query["exclude_archived"]) for each in asked} == {
         ("public_channel,private_channel", "true")
@@ -55,8 +57,8 @@ def test_empty_pages_of_slack_are_skipped(slack: Slack) -> None:
 
 
 def test_a_search_too_long_for_one_call_continues_in_the_next(slack: Slack) -> None:
-    slack.world.channels = crowd(1700) + slack.world.channels
-    assert walk(slack, query="incidents") == [[], ["C0INCIDENT1"]]
+    slack.fake.channels = crowd(1700) + slack.fake.channels
+    assert all_pages(slack, query="incidents") == [[], ["C0INCIDENT1"]]
 
 
 @pytest.mark.parametrize(
@@ -69,11 +71,11 @@ def test_a_search_too_long_for_one_call_continues_in_the_next(slack: Slack) -> N
     ],
 )
 def test_a_search_covers_names_topics_and_purposes(slack: Slack, query: str, found: list[str]) -> None:
-    assert [each["name"] for each in slack.desk.found(LIST, search=query)["channels"]] == found
+    assert [each["name"] for each in slack.tools.result(LIST, search=query)["channels"]] == found
 
 
 def test_channels_can_be_limited_to_those_of_the_bot(slack: Slack) -> None:
-    found = slack.desk.found(LIST, member_only="true", include_archived=True)["channels"]
+    found = slack.tools.result(LIST, member_only="true", include_archived=True)["channels"]
     assert [each["name"] for each in found] == [
         "general",
         "support",
@@ -87,21 +89,21 @@ def test_channels_can_be_limited_to_those_of_the_bot(slack: Slack) -> None:
 
 
 def test_a_full_channel_is_slacks_original_object(slack: Slack) -> None:
-    assert slack.desk.found(LIST, full=True, query="incidents")["channels"][0]["full"]["creator"] == "U0ADA000001"
+    assert slack.tools.result(LIST, full=True, query="incidents")["channels"][0]["full"]["creator"] == "U0ADA000001"
 
 
 @pytest.mark.parametrize("more", [{}, {"full": True}])
 def test_a_thousand_channels_are_returned_in_readable_parts(slack: Slack, more: dict[str, bool]) -> None:
-    slack.world.channels = crowd(300)
-    found = slack.paged(LIST, "channels", limit=1000, **more)
+    slack.fake.channels = crowd(300)
+    found = slack.all_items(LIST, "channels", limit=1000, **more)
     assert [each["id"] for each in found] == [f"C0CROWD{each:04d}" for each in range(300)]
 
 
 def test_a_rate_limit_midway_leaves_the_rest_to_the_next_page(slack: Slack) -> None:
-    slack.world.channels += crowd(300)
-    slack.world.then("conversations.list", lambda work: work())
-    slack.world.limit("conversations.list", seconds=60)
-    found = slack.desk.found(LIST, query="crowd-29")
+    slack.fake.channels += crowd(300)
+    slack.fake.on_next("conversations.list", lambda work: work())
+    slack.fake.rate_limit("conversations.list", seconds=60)
+    found = slack.tools.result(LIST, query="crowd-29")
     assert [each["name"] for each in found["channels"]] == ["crowd-29"]
-    rest = slack.desk.found(LIST, query="crowd-29", cursor=found["nextCursor"])
+    rest = slack.tools.result(LIST, query="crowd-29", cursor=found["nextCursor"])
     assert [each["name"] for each in rest["channels"]] == [f"crowd-{each}" for each in range(290, 300)]

@@ -1,16 +1,16 @@
 import pytest
 
-from demo.oauth_provider.tenant import Seen
+from demo.oauth_provider.tenant import RecordedRequest
 from tests.toolkits.slack.slack_contract import CONTRACT
 
 pytestmark = CONTRACT.needed
 
 
-def get(method: str, **query: str) -> Seen:
+def get(method: str, **query: str) -> RecordedRequest:
     return CONTRACT.get(f"/api/{method}", **query)
 
 
-def post(method: str, body: str) -> Seen:
+def post(method: str, body: str) -> RecordedRequest:
     return CONTRACT.sent("POST", f"/api/{method}", body, **{"content-type": "application/json; charset=utf-8"})
 
 
@@ -26,8 +26,8 @@ def post(method: str, body: str) -> Seen:
     ],
     ids=lambda seen: seen.path.rpartition("/")[2],
 )
-def test_requests_that_slack_accepts_pass(seen: Seen) -> None:
-    CONTRACT.takes(seen)
+def test_requests_that_slack_accepts_pass(seen: RecordedRequest) -> None:
+    CONTRACT.assert_accepts(seen)
 
 
 @pytest.mark.parametrize(
@@ -48,5 +48,5 @@ def test_requests_that_slack_accepts_pass(seen: Seen) -> None:
         (post("chat.postMessage", f'{{"channel": "C0GENERAL01", "markdown_text": "{"a" * 12_001}"}}'), "too long"),
     ],
 )
-def test_requests_that_slack_would_refuse_are_detected(seen: Seen, complaint: str) -> None:
-    CONTRACT.refuses(seen, complaint)
+def test_requests_that_slack_would_refuse_are_detected(seen: RecordedRequest, complaint: str) -> None:
+    CONTRACT.assert_refuses(seen, complaint)

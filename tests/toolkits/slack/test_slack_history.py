@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from demo.oauth_provider.server import Server
+from demo.oauth_provider.server import OAuthProvider
 from demo.services.slack.data import (
     ADA,
     BOT,
@@ -22,60 +22,60 @@ from tests.toolkits.slack.slack_texts import crowd, named
 
 
 @pytest.fixture
-def slack(plugboard: Plugboard, provider: Server) -> Iterator[Slack]:
+def slack(plugboard: Plugboard, provider: OAuthProvider) -> Iterator[Slack]:
     with connected_slack(plugboard, provider) as found:
         yield found
 
 
-def walk(slack: Slack, **args: Any) -> list[list[str]]:
+def all_pages(slack: Slack, **args: Any) -> list[list[str]]:
     """What is said on every page, to the end."""
     return [[each["content"] for each in page["messages"]] for page in slack.pages(READ, **args)]
 
 
-def said(number: int, length: int = 20) -> list[dict[str, object]]:
+def numbered_messages(number: int, length: int = 20) -> list[dict[str, object]]:
     return [message(at(number - each), ADA, f"{each} {'x' * length}") for each in range(number)]
 
 
 def test_people_have_names_if_the_scope_is_granted(slack: Slack) -> None:
     named(slack)
-    slack.desk.found(READ, channelId="#support")
-    assert sorted(each.query["user"] for each in slack.calls("users.info")) == [ADA, GRACE]
+    slack.tools.result(READ, channelId="#support")
+    assert sorted(each.query["user"] for each in slack.requests_of("users.info")) == [ADA, GRACE]
 
 
 def test_names_are_not_requested_without_the_scope(slack: Slack) -> None:
-    slack.desk.found(READ, channelId="#support")
-    assert slack.calls("users.info") == []
+    slack.tools.result(READ, channelId="#support")
+    assert slack.requests_of("users.info") == []
 
 
 def test_a_failed_name_lookup_loses_only_names(slack: Slack) -> None:
-    slack.world.tells_rights = False
-    found = slack.desk.found(READ, channelId="#support")
+    slack.fake.sends_scopes = False
+    found = slack.tools.result(READ, channelId="#support")
     assert [each["sender"] for each in found["messages"]] == [ADA, GRACE, "Helpdesk"]
-    assert slack.calls("users.info")
+    assert slack.requests_of("users.info")
 
 
 def test_rate_limited_names_are_not_waited_for(slack: Slack) -> None:
     named(slack)
-    slack.world.limit("users.info", seconds=60, times=9)
-    assert slack.desk.found(READ, channelId="#support")["messages"][0]["sender"] == ADA
+    slack.fake.rate_limit("users.info", seconds=60, times=9)
+    assert slack.tools.result(READ, channelId="#support")["messages"][0]["sender"] == ADA
 
 
 def test_the_number_of_name_requests_is_limited(slack: Slack) -> None:
     named(slack)
-    slack.world.messages[GENERAL] = [message(at(each), f"U0MANY{each:05d}", "Hi") for each in range(1, 40)]
-    assert len(slack.desk.found(READ, channelId=GENERAL)["messages"]) == 39
-    assert len(slack.calls("users.info")) <= 25
+    slack.fake.messages[GENERAL] = [message(at(each), f"U0MANY{each:05d}", "Hi") for each in range(1, 40)]
+    assert len(slack.tools.result(READ, channelId=GENERAL)["messages"]) == 39
+    assert len(slack.requests_of("users.info")) <= 25
 
 
 def test_a_channel_is_found_by_name_among_many(slack: Slack) -> None:
-    slack.world.channels, slack.world.messages["C0CROWD0449"] = crowd(450), [message(at(1), ADA, "Found")]
-    assert slack.desk.found(READ, channelId="#crowd-449")["messages"][0]["content"] == "Found"
+    slack.fake.channels, slack.fake.messages["C0CROWD0449"] = crowd(450), [message(at(1), ADA, "Found")]
+    assert slack.tools.result(READ, channelId="#crowd-449")["messages"][0]["content"] == "Found"
 
 
 def test_a_message_with_an_authors_name_needs_no_lookup(slack: Slack) -> None:
     profile = {"real_name": "Ada Lovelace", "display_name": "ada"}
-    slack.world.messages[GENERAL] = [message(at(1), ADA, "Hi", user_profile=profile)]
-    assert slack.desk.found(READ, channelId="#general")["messages"][0]["sender"] == "ada"
+    slack.fake.messages[GENERAL] = [message(at(1), ADA, "Hi", user_profile=profile)]
+    assert slack.tools.result(READ, channelId="#general")["messages"][0]["sender"] == "ada"
 
 
 @pytest.mark.parametrize(
@@ -93,35 +93,35 @@ def test_a_message_with_an_authors_name_needs_no_lookup(slack: Slack) -> None:
     ],
 )
 def test_a_thread_is_found_by_every_form_of_its_address(slack: Slack, args: dict[str, object]) -> None:
-    found = slack.desk.found(READ, **args)
+    found = slack.tools.result(READ, **args)
     assert [each["ts"] for each in found["messages"]] == [OUTAGE, at(1.1), at(1.2), at(1.5)]
 
 
 def test_a_channel_is_paged_to_its_end(slack: Slack) -> None:
-    slack.world.messages[GENERAL] = said(25)
-    pages = walk(slack, channelId=GENERAL, limit=10)
+    slack.fake.messages[GENERAL] = numbered_messages(25)
+    pages = all_pages(slack, channelId=GENERAL, limit=10)
     assert [len(page) for page in pages] == [10, 10, 5]
     assert [int(each.split()[0]) for page in pages for each in page] == list(range(25))
 
 
 def test_a_thread_is_paged_without_duplicates(slack: Slack) -> None:
-    slack.world.messages[GENERAL] = [
+    slack.fake.messages[GENERAL] = [
         message(at(1), ADA, "root", thread_ts=at(1), reply_count=25),
         *(reply(at(2 + each), GRACE, str(each), at(1)) for each in range(25)),
     ]
-    pages = walk(slack, channelId=GENERAL, threadTs=at(1), limit=10)
+    pages = all_pages(slack, channelId=GENERAL, threadTs=at(1), limit=10)
     assert [each for page in pages for each in page] == ["root", *map(str, range(25))]
 
 
 def test_an_app_limited_to_fifteen_messages_learns_that_there_are_more(slack: Slack) -> None:
-    slack.world.is_marketplace_app = False
-    slack.world.messages[GENERAL] = said(20)
-    assert [len(page) for page in walk(slack, channelId=GENERAL)] == [15, 5]
+    slack.fake.is_marketplace_app = False
+    slack.fake.messages[GENERAL] = numbered_messages(20)
+    assert [len(page) for page in all_pages(slack, channelId=GENERAL)] == [15, 5]
 
 
 def test_one_call_reads_one_page(slack: Slack) -> None:
-    slack.world.messages[GENERAL] = said(900)
-    slack.desk.found(READ, channelId=GENERAL, limit=50)
+    slack.fake.messages[GENERAL] = numbered_messages(900)
+    slack.tools.result(READ, channelId=GENERAL, limit=50)
     assert slack.methods() == ["auth.test", "conversations.history"]
 
 
@@ -137,42 +137,42 @@ def test_one_call_reads_one_page(slack: Slack) -> None:
     ],
 )
 def test_a_time_is_accepted_in_many_forms(slack: Slack, args: dict[str, object], hours: list[int]) -> None:
-    slack.world.messages[GENERAL] = [message(at(each), ADA, str(each)) for each in range(1, 7)]
-    found = slack.desk.found(READ, channelId=GENERAL, **args)
+    slack.fake.messages[GENERAL] = [message(at(each), ADA, str(each)) for each in range(1, 7)]
+    found = slack.tools.result(READ, channelId=GENERAL, **args)
     assert [int(each["content"]) for each in found["messages"]] == hours
 
 
 @pytest.mark.parametrize("more", [{}, {"full": True}])
 def test_many_long_messages_are_returned_in_readable_parts(slack: Slack, more: dict[str, bool]) -> None:
-    slack.world.messages[GENERAL] = said(120, length=1500)
-    found = slack.paged(READ, "messages", channelId=GENERAL, limit=999, **more)
+    slack.fake.messages[GENERAL] = numbered_messages(120, length=1500)
+    found = slack.all_items(READ, "messages", channelId=GENERAL, limit=999, **more)
     assert [int(each["content"].split()[0]) for each in found] == list(range(120))
 
 
 def test_a_long_thread_in_parts_repeats_and_loses_nothing(slack: Slack) -> None:
-    slack.world.messages[GENERAL] = [
+    slack.fake.messages[GENERAL] = [
         message(at(1), ADA, "root", thread_ts=at(1)),
         *(reply(at(2 + each), GRACE, f"{each} {'x' * 1500}", at(1)) for each in range(60)),
     ]
-    found = [each.split()[0] for page in walk(slack, channelId=GENERAL, threadTs=at(1)) for each in page]
+    found = [each.split()[0] for page in all_pages(slack, channelId=GENERAL, threadTs=at(1)) for each in page]
     assert found == ["root", *map(str, range(60))]
 
 
 def test_a_very_long_message_is_cut_and_can_be_read_separately(slack: Slack) -> None:
-    slack.world.messages[GENERAL] = [message(at(each), ADA, f"{each} " + "word " * 7000) for each in range(1, 30)]
-    called = slack.desk.call(READ, channelId=GENERAL)
+    slack.fake.messages[GENERAL] = [message(at(each), ADA, f"{each} " + "word " * 7000) for each in range(1, 30)]
+    called = slack.tools.call(READ, channelId=GENERAL)
     first = called["structuredContent"]["messages"][0]
     assert first["content"].endswith(f'[33,002 more characters: read it alone with `limit` 1 and `latest` "{at(29)}"]')
-    alone = slack.desk.found(READ, channelId=GENERAL, limit=1, latest=at(29))
+    alone = slack.tools.result(READ, channelId=GENERAL, limit=1, latest=at(29))
     assert len(alone["messages"][0]["content"]) == 35_002
 
 
 def test_a_full_message_is_slacks_original_object(slack: Slack) -> None:
-    found = slack.desk.found(READ, channelId=INCIDENTS, full=True, limit=1)
+    found = slack.tools.result(READ, channelId=INCIDENTS, full=True, limit=1)
     assert found["messages"][0]["full"]["team"] == "T0ACME00001"
 
 
 def test_posts_of_the_bot_carry_its_name(slack: Slack) -> None:
-    slack.desk.found("slack_post_message", channel=GENERAL, text="Hello")
-    first = slack.desk.found(READ, channelId=GENERAL)["messages"][0]
+    slack.tools.result("slack_post_message", channel=GENERAL, text="Hello")
+    first = slack.tools.result(READ, channelId=GENERAL)["messages"][0]
     assert (first["sender"], first["senderId"], first["content"]) == ("plugboard", BOT, "Hello")

@@ -2,8 +2,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from demo.oauth_provider.http import said
-from demo.oauth_provider.server import Fault, Server
+from demo.oauth_provider.http import json_response
+from demo.oauth_provider.server import Fault, OAuthProvider
 from demo.services.slack.data import GENERAL, INCIDENTS, OUTAGE, at
 from tests.harness import Plugboard
 from tests.toolkits.slack.connected_slack import POST, Slack, connected_slack
@@ -13,23 +13,23 @@ REPLY = {"channel": INCIDENTS, "threadTs": OUTAGE, "text": "Thanks!"}
 
 
 @pytest.fixture
-def slack(plugboard: Plugboard, provider: Server) -> Iterator[Slack]:
+def slack(plugboard: Plugboard, provider: OAuthProvider) -> Iterator[Slack]:
     with connected_slack(plugboard, provider) as found:
         yield found
 
 
 def sent(slack: Slack) -> list[dict[str, object]]:
     """The messages as Slack was given them."""
-    return [each["asked"] for each in slack.world.posted]
+    return [each["asked"] for each in slack.fake.posted]
 
 
 def test_a_message_is_posted_as_markdown(slack: Slack) -> None:
-    slack.desk.found(POST, channel="#general", text="**Done**: [order](https://acme.example)")
+    slack.tools.result(POST, channel="#general", text="**Done**: [order](https://acme.example)")
     assert sent(slack) == [{"channel": GENERAL, "markdown_text": "**Done**: [order](https://acme.example)"}]
 
 
 def test_structured_content_agrees_with_the_text(slack: Slack) -> None:
-    assert slack.desk.found(POST, channel=GENERAL, text="Hi") == {
+    assert slack.tools.result(POST, channel=GENERAL, text="Hi") == {
         "channel": GENERAL,
         "ts": "1794924060.000100",
         "message": "Hi",
@@ -46,17 +46,17 @@ def test_structured_content_agrees_with_the_text(slack: Slack) -> None:
     ],
 )
 def test_a_message_can_be_posted_in_three_forms(slack: Slack, form: str, given: dict[str, object]) -> None:
-    slack.desk.found(POST, channel_id=GENERAL, message="<@U0ADA000001> a *b* & c", format=form)
+    slack.tools.result(POST, channel_id=GENERAL, message="<@U0ADA000001> a *b* & c", format=form)
     assert sent(slack) == [{"channel": GENERAL, **given}]
 
 
 def test_a_reply_is_posted_in_its_thread(slack: Slack) -> None:
-    slack.desk.found(POST, **REPLY)
+    slack.tools.result(POST, **REPLY)
     assert sent(slack) == [{"channel": INCIDENTS, "markdown_text": "Thanks!", "thread_ts": OUTAGE}]
 
 
 def test_a_reply_can_be_shown_in_the_channel_too(slack: Slack) -> None:
-    slack.desk.found(POST, **REPLY, reply_broadcast="true")
+    slack.tools.result(POST, **REPLY, reply_broadcast="true")
     assert sent(slack)[0]["reply_broadcast"] is True
 
 
@@ -70,26 +70,26 @@ def test_a_reply_can_be_shown_in_the_channel_too(slack: Slack) -> None:
     ],
 )
 def test_a_reply_finds_its_thread_by_every_form_of_its_address(slack: Slack, args: dict[str, object]) -> None:
-    found = slack.desk.found(POST, **args, text="Thanks!")
+    found = slack.tools.result(POST, **args, text="Thanks!")
     assert (found["channel"], found["threadTs"]) == (INCIDENTS, OUTAGE)
     assert sent(slack)[0]["thread_ts"] == OUTAGE
 
 
 def test_a_reply_to_a_missing_message_is_refused(slack: Slack) -> None:
-    slack.desk.failed(POST, "invalid_arguments", **{**REPLY, "threadTs": "1794819600.999999"})
-    assert slack.world.posted == []
+    slack.tools.failure(POST, "invalid_arguments", **{**REPLY, "threadTs": "1794819600.999999"})
+    assert slack.fake.posted == []
 
 
 @pytest.mark.parametrize("rights", [("chat:write",), ("chat:write", "channels:history")])
 def test_a_reply_does_not_need_the_read_scope(slack: Slack, rights: tuple[str, ...]) -> None:
-    slack.grant(*rights)
-    slack.desk.found(POST, **REPLY)
+    slack.grant_scopes(*rights)
+    slack.tools.result(POST, **REPLY)
     assert sent(slack)[0]["thread_ts"] == OUTAGE
 
 
 def test_a_reply_does_not_wait_for_the_read_limit(slack: Slack) -> None:
-    slack.world.limit("conversations.replies", seconds=60)
-    slack.desk.found(POST, **REPLY)
+    slack.fake.rate_limit("conversations.replies", seconds=60)
+    slack.tools.result(POST, **REPLY)
     assert sent(slack)[0]["thread_ts"] == OUTAGE
 
 
@@ -97,11 +97,11 @@ def test_a_reply_does_not_wait_for_the_read_limit(slack: Slack) -> None:
     ("form", "text"), [("markdown", "x" * 12_000), ("plain", "&" * 8_000), ("mrkdwn", "x" * 40_000)]
 )
 def test_a_message_of_the_maximum_length_is_posted_completely(slack: Slack, form: str, text: str) -> None:
-    slack.desk.found(POST, channel=GENERAL, text=text, format=form)
-    too_long = slack.desk.failed(POST, "invalid_arguments", channel=GENERAL, text=f"{text}&", format=form)
+    slack.tools.result(POST, channel=GENERAL, text=text, format=form)
+    too_long = slack.tools.failure(POST, "invalid_arguments", channel=GENERAL, text=f"{text}&", format=form)
     assert "post the first part, then the rest as replies with its `threadTs`" in too_long["text"]
-    assert slack.desk.found("slack_get_channel_history", channelId=GENERAL, limit=1)["messages"][0]["content"] == text
-    assert len(slack.world.posted) == 1
+    assert slack.tools.result("slack_get_channel_history", channelId=GENERAL, limit=1)["messages"][0]["content"] == text
+    assert len(slack.fake.posted) == 1
 
 
 @pytest.mark.parametrize(
@@ -123,9 +123,9 @@ def test_a_message_of_the_maximum_length_is_posted_completely(slack: Slack, form
     ids=lambda value: f"{value.kind}{' after it' if value.after else ''}" if isinstance(value, Fault) else None,
 )
 def test_nothing_is_posted_twice(slack: Slack, fault: Fault, posted: int, kind: str | None) -> None:
-    slack.second(fault)
-    called = slack.desk.call(POST, channel=GENERAL, text="Once")
-    assert len(slack.world.posted) == posted
+    slack.inject_fault_after_identity(fault)
+    called = slack.tools.call(POST, channel=GENERAL, text="Once")
+    assert len(slack.fake.posted) == posted
     assert called.get("error", {}).get("kind") == kind
 
 
@@ -143,19 +143,19 @@ def test_nothing_is_posted_twice(slack: Slack, fault: Fault, posted: int, kind: 
 def test_nothing_is_posted_twice_after_any_error_of_slack(
     slack: Slack, error: str, is_done: bool, posted: int, kind: str | None
 ) -> None:
-    slack.world.refuse("chat.postMessage", error, done=is_done)
-    called = slack.desk.call(POST, channel=GENERAL, text="Once")
-    assert len(slack.world.posted) == posted
+    slack.fake.inject_error("chat.postMessage", error, done=is_done)
+    called = slack.tools.call(POST, channel=GENERAL, text="Once")
+    assert len(slack.fake.posted) == posted
     assert called.get("error", {}).get("kind") == kind
 
 
 def test_a_post_succeeds_though_the_response_has_no_message(slack: Slack) -> None:
-    slack.world.then("chat.postMessage", lambda work: (work(), said({"ok": True}))[1])
-    found = slack.desk.found(POST, channel=GENERAL, text="Hi")
+    slack.fake.on_next("chat.postMessage", lambda work: (work(), json_response({"ok": True}))[1])
+    found = slack.tools.result(POST, channel=GENERAL, text="Hi")
     assert found == {"channel": GENERAL, "ts": "", "url": "https://acme.slack.com/archives/C0GENERAL01"}
 
 
 def test_a_lone_surrogate_in_the_response_does_not_fail_a_post(slack: Slack) -> None:
-    slack.world.then("chat.postMessage", halved)
-    assert slack.desk.found(POST, channel=GENERAL, text="Hi")["message"] == "Hi �"
-    assert len(slack.world.posted) == 1
+    slack.fake.on_next("chat.postMessage", halved)
+    assert slack.tools.result(POST, channel=GENERAL, text="Hi")["message"] == "Hi �"
+    assert len(slack.fake.posted) == 1

@@ -19,7 +19,7 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Page:
+class ScriptedPage:
     status: int = 200
     body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -33,23 +33,23 @@ class Page:
             yield self.body[start : start + 65_536]
 
 
-NOT_FOUND = Page(404, b"<h1>Not Found</h1>")
+NOT_FOUND = ScriptedPage(404, b"<h1>Not Found</h1>")
 
 
-def turned_away(*challenge: str, status: int = 401) -> Page:
-    return Page(status, b"{}", {"www-authenticate": ", ".join(challenge)} if challenge else {})
+def unauthorized(*challenge: str, status: int = 401) -> ScriptedPage:
+    return ScriptedPage(status, b"{}", {"www-authenticate": ", ".join(challenge)} if challenge else {})
 
 
 @dataclass
 class Internet:
     """Of a page that is no `Page`, the JSON is shown; an error is what happens to whoever asks for it."""
 
-    pages: Mapping[str, Page | Json | list[Any] | UpstreamError]
-    seen: list[tuple[str, str, Mapping[str, str], bytes]] = field(default_factory=list)
+    pages: Mapping[str, ScriptedPage | Json | list[Any] | UpstreamError]
+    requests: list[tuple[str, str, Mapping[str, str], bytes]] = field(default_factory=list)
 
     @property
-    def asked(self) -> list[str]:
-        return [url for method, url, _, _ in self.seen if method == "GET"]
+    def requested_urls(self) -> list[str]:
+        return [url for method, url, _, _ in self.requests if method == "GET"]
 
     @asynccontextmanager
     async def request(
@@ -60,15 +60,15 @@ class Internet:
         body: bytes = b"",
         *,
         lasting: bool = False,  # noqa: ARG002  the port has it
-    ) -> AsyncIterator[Page]:
-        self.seen.append((method, url, headers, body))
+    ) -> AsyncIterator[ScriptedPage]:
+        self.requests.append((method, url, headers, body))
         found = self.pages.get(url, NOT_FOUND)
         if isinstance(found, UpstreamError):
             raise found
-        yield found if isinstance(found, Page) else Page(body=json.dumps(found).encode())
+        yield found if isinstance(found, ScriptedPage) else ScriptedPage(body=json.dumps(found).encode())
 
 
-def of_server(issuer: str = ISSUER, **changed: Any) -> Json:
+def server_metadata(issuer: str = ISSUER, **changed: Any) -> Json:
     """The metadata of a good authorization server. What is None is left out."""
     said = {
         "issuer": issuer,
@@ -80,16 +80,16 @@ def of_server(issuer: str = ISSUER, **changed: Any) -> Json:
     return {name: value for name, value in (said | changed).items() if value is not None}
 
 
-def of_resource(resource: object = MCP, *servers: str, **more: object) -> Json:
+def resource_metadata(resource: object = MCP, *servers: str, **more: object) -> Json:
     return {"resource": resource, "authorization_servers": [*(servers or [ISSUER])], **more}
 
 
 def protected(more: Mapping[str, Any] | None = None, **changed: Any) -> Internet:
     """A server at `MCP`, its metadata, and an authorization server with what is `changed` in its own."""
     pages: dict[str, Any] = {
-        MCP: turned_away("Bearer"),
-        f"{PROTECTED}/team/mcp": of_resource(),
-        METADATA: of_server(**changed),
+        MCP: unauthorized("Bearer"),
+        f"{PROTECTED}/team/mcp": resource_metadata(),
+        METADATA: server_metadata(**changed),
     }
     return Internet(pages | dict(more or {}))
 

@@ -12,11 +12,11 @@ from tests.integrations.mcp.authorization.scripted_internet import (
     NOT_FOUND,
     PROTECTED,
     Internet,
-    Page,
-    of_resource,
-    of_server,
+    ScriptedPage,
     protected,
-    turned_away,
+    resource_metadata,
+    server_metadata,
+    unauthorized,
     without,
 )
 
@@ -24,7 +24,7 @@ SITE = "https://mcp.example.com"
 OWN_METADATA = f"{SITE}/.well-known/oauth-authorization-server"
 
 
-async def why_not(internet: Internet, url: str = MCP, challenge: Challenge | None = None) -> str:
+async def refusal_reason(internet: Internet, url: str = MCP, challenge: Challenge | None = None) -> str:
     with pytest.raises(NotAuthorizable) as caught:
         await discover(internet, url, challenge=challenge)
     assert caught.value.text.endswith(".")
@@ -33,7 +33,7 @@ async def why_not(internet: Internet, url: str = MCP, challenge: Challenge | Non
 
 async def test_a_challenge_leads_to_the_authorization_server() -> None:
     internet = protected(
-        {f"{PROTECTED}/team/mcp": of_resource(scopes_supported=["files:read"])},
+        {f"{PROTECTED}/team/mcp": resource_metadata(scopes_supported=["files:read"])},
         revocation_endpoint=f"{ISSUER}/revoke",
         authorization_response_iss_parameter_supported=True,
         client_id_metadata_document_supported=True,
@@ -56,7 +56,7 @@ async def test_a_challenge_leads_to_the_authorization_server() -> None:
     assert found.auth_methods == ("client_secret_post", "none")
     assert found.grant_types == ("authorization_code", "refresh_token")
     assert found.source == "prm"
-    assert internet.asked == [f"{PROTECTED}/team/mcp", METADATA]
+    assert internet.requested_urls == [f"{PROTECTED}/team/mcp", METADATA]
 
 
 async def test_absent_metadata_is_not_assumed() -> None:
@@ -69,11 +69,11 @@ async def test_absent_metadata_is_not_assumed() -> None:
 
 async def test_the_metadata_url_of_a_challenge_takes_precedence() -> None:
     place = "https://meta.example.com/custom.json"
-    internet = protected({MCP: turned_away(f'Bearer resource_metadata="{place}"'), place: of_resource()})
+    internet = protected({MCP: unauthorized(f'Bearer resource_metadata="{place}"'), place: resource_metadata()})
 
     await discover(internet, MCP)
 
-    assert internet.asked == [place, METADATA]
+    assert internet.requested_urls == [place, METADATA]
 
 
 async def test_a_known_challenge_needs_no_probe() -> None:
@@ -82,7 +82,7 @@ async def test_a_known_challenge_needs_no_probe() -> None:
     found = await discover(internet, MCP, challenge=Challenge(scopes=("files:write",)))
 
     assert found.scopes == ("files:write",)
-    assert {method for method, *_ in internet.seen} == {"GET"}
+    assert {method for method, *_ in internet.requests} == {"GET"}
 
 
 @pytest.mark.parametrize("place", ["http://mcp.example.com/meta", "file:///meta", f"{SITE}/gone", "not a url"])
@@ -95,21 +95,31 @@ async def test_without_a_usable_metadata_url_the_well_known_urls_are_tried(place
 
 
 @pytest.mark.parametrize(
-    "gone", [NOT_FOUND, Page(body=b"<html>"), Page(403), Page(302, headers={"location": MCP}), [], {}, {"a": 1}, Page()]
+    "gone",
+    [
+        NOT_FOUND,
+        ScriptedPage(body=b"<html>"),
+        ScriptedPage(403),
+        ScriptedPage(302, headers={"location": MCP}),
+        [],
+        {},
+        {"a": 1},
+        ScriptedPage(),
+    ],
 )
-async def test_metadata_is_requested_at_the_path_and_then_at_the_root(gone: Page) -> None:
-    internet = protected({f"{PROTECTED}/team/mcp": gone, PROTECTED: of_resource(SITE)})
+async def test_metadata_is_requested_at_the_path_and_then_at_the_root(gone: ScriptedPage) -> None:
+    internet = protected({f"{PROTECTED}/team/mcp": gone, PROTECTED: resource_metadata(SITE)})
 
     found = await discover(internet, MCP)
 
-    assert internet.asked == [f"{PROTECTED}/team/mcp", PROTECTED, METADATA]
+    assert internet.requested_urls == [f"{PROTECTED}/team/mcp", PROTECTED, METADATA]
     assert found.resource == found.provider.resource == SITE
 
 
 @pytest.mark.requirement("OAU-10")
 @pytest.mark.parametrize("resource", [SITE, f"{SITE}/", f"{SITE}/team/", "HTTPS://mcp.example.com/team/mcp"])
 async def test_the_published_resource_identifier_is_requested(resource: str) -> None:
-    found = await discover(protected({f"{PROTECTED}/team/mcp": of_resource(resource)}), MCP)
+    found = await discover(protected({f"{PROTECTED}/team/mcp": resource_metadata(resource)}), MCP)
 
     assert found.resource == found.provider.resource == resource
 
@@ -117,10 +127,10 @@ async def test_the_published_resource_identifier_is_requested(resource: str) -> 
 @pytest.mark.requirement("OAU-10")
 @pytest.mark.parametrize("resource", ["https://evil.example.com/mcp", f"{SITE}/other", "http://mcp.example.com/", "x"])
 async def test_metadata_of_another_resource_ends_the_discovery(resource: str) -> None:
-    internet = protected({f"{PROTECTED}/team/mcp": of_resource(resource), PROTECTED: of_resource(SITE)})
+    internet = protected({f"{PROTECTED}/team/mcp": resource_metadata(resource), PROTECTED: resource_metadata(SITE)})
 
-    assert await why_not(internet) == "foreign_resource"
-    assert internet.asked == [f"{PROTECTED}/team/mcp"]
+    assert await refusal_reason(internet) == "foreign_resource"
+    assert internet.requested_urls == [f"{PROTECTED}/team/mcp"]
 
 
 @pytest.mark.parametrize(
@@ -141,15 +151,15 @@ async def test_metadata_of_an_authorization_server_is_requested_in_the_specified
     issuer: str, places: list[str]
 ) -> None:
     urls = [f"{ISSUER}{place}" for place in places]
-    resource = {f"{PROTECTED}/team/mcp": of_resource(MCP, issuer)}
+    resource = {f"{PROTECTED}/team/mcp": resource_metadata(MCP, issuer)}
 
     for number, url in enumerate(urls, 1):
-        internet = without(protected(resource | {url: of_server(issuer)}), METADATA if url != METADATA else "")
+        internet = without(protected(resource | {url: server_metadata(issuer)}), METADATA if url != METADATA else "")
         assert (await discover(internet, MCP)).provider.issuer == issuer
-        assert internet.asked[1:] == urls[:number]
+        assert internet.requested_urls[1:] == urls[:number]
     internet = without(protected(resource), METADATA)
-    assert await why_not(internet) == "unreadable"
-    assert internet.asked[1:] == urls
+    assert await refusal_reason(internet) == "unreadable"
+    assert internet.requested_urls[1:] == urls
 
 
 @pytest.mark.requirement("OAU-04")
@@ -157,7 +167,7 @@ async def test_metadata_of_an_authorization_server_is_requested_in_the_specified
 async def test_an_issuer_must_match_its_metadata_to_the_byte(claimed: str) -> None:
     internet = protected(issuer=claimed)
 
-    assert await why_not(internet) == "other_issuer"
+    assert await refusal_reason(internet) == "other_issuer"
 
 
 async def test_a_trailing_slash_of_an_issuer_is_tolerated_and_its_metadata_spelling_is_kept() -> None:
@@ -168,9 +178,9 @@ async def test_a_trailing_slash_of_an_issuer_is_tolerated_and_its_metadata_spell
 
 async def test_metadata_of_another_issuer_does_not_hide_the_right_one() -> None:
     tenant = f"{ISSUER}/tenant"
-    answers_everything = {f"{METADATA}/tenant": of_server(ISSUER)}
-    right = {f"{tenant}/.well-known/openid-configuration": of_server(tenant)}
-    resource = {f"{PROTECTED}/team/mcp": of_resource(MCP, tenant)}
+    answers_everything = {f"{METADATA}/tenant": server_metadata(ISSUER)}
+    right = {f"{tenant}/.well-known/openid-configuration": server_metadata(tenant)}
+    resource = {f"{PROTECTED}/team/mcp": resource_metadata(MCP, tenant)}
 
     found = await discover(protected(answers_everything | right | resource), MCP)
 
@@ -180,7 +190,7 @@ async def test_metadata_of_another_issuer_does_not_hide_the_right_one() -> None:
 @pytest.mark.requirement("OAU-03")
 @pytest.mark.parametrize("methods", [None, [], ["plain"], "S256", [["S256"]], ["s256"]])
 async def test_an_authorization_server_without_pkce_is_refused(methods: object) -> None:
-    assert await why_not(protected(code_challenge_methods_supported=methods)) == "no_pkce"
+    assert await refusal_reason(protected(code_challenge_methods_supported=methods)) == "no_pkce"
 
 
 @pytest.mark.requirement("OAU-08")
@@ -189,7 +199,7 @@ async def test_an_authorization_server_without_pkce_is_refused(methods: object) 
     "url", [None, "", 7, "javascript:alert(1)", "file:///bin/sh", "http://as.example.com/x", "https://u:p@h/", "//as"]
 )
 async def test_an_endpoint_that_is_no_https_url_is_refused(name: str, url: object) -> None:
-    assert await why_not(protected({METADATA: of_server() | {name: url}})) == "bad_endpoint"
+    assert await refusal_reason(protected({METADATA: server_metadata() | {name: url}})) == "bad_endpoint"
 
 
 @pytest.mark.requirement("OAU-08")
@@ -210,10 +220,10 @@ async def test_a_discovered_server_keeps_all_its_endpoints() -> None:
 
 async def test_the_first_usable_authorization_server_is_chosen() -> None:
     second = "https://second.example.com"
-    several = of_resource(MCP, "http://plain.example.com", f"{ISSUER}?tenant=1", ISSUER, second)
+    several = resource_metadata(MCP, "http://plain.example.com", f"{ISSUER}?tenant=1", ISSUER, second)
     more = {
         f"{PROTECTED}/team/mcp": several,
-        f"{second}/.well-known/oauth-authorization-server": of_server(second),
+        f"{second}/.well-known/oauth-authorization-server": server_metadata(second),
     }
 
     assert (await discover(protected(more), MCP)).provider.issuer == ISSUER
@@ -224,29 +234,31 @@ async def test_the_first_usable_authorization_server_is_chosen() -> None:
 async def test_metadata_without_a_usable_authorization_server_is_refused(servers: object) -> None:
     internet = protected({f"{PROTECTED}/team/mcp": {"resource": MCP, "authorization_servers": servers}})
 
-    assert await why_not(internet) == "no_server"
+    assert await refusal_reason(internet) == "no_server"
 
 
 async def test_a_server_with_many_authorization_servers_and_no_metadata_costs_ten_requests() -> None:
     names = [f"https://as{number}.example.com/tenant" for number in range(50)]
     place = f"{SITE}/meta"
-    more = {MCP: turned_away(f'Bearer resource_metadata="{place}"'), PROTECTED: of_resource(SITE, *names)}
+    more = {MCP: unauthorized(f'Bearer resource_metadata="{place}"'), PROTECTED: resource_metadata(SITE, *names)}
     internet = without(protected(more), f"{PROTECTED}/team/mcp")
 
-    assert await why_not(internet) == "unreadable"
-    assert len(internet.seen) == 10
+    assert await refusal_reason(internet) == "unreadable"
+    assert len(internet.requests) == 10
 
 
-@pytest.mark.parametrize("trouble", [Page(503), Page(500), Page(429), UpstreamTimeout("."), Unreachable(".")])
+@pytest.mark.parametrize(
+    "trouble", [ScriptedPage(503), ScriptedPage(500), ScriptedPage(429), UpstreamTimeout("."), Unreachable(".")]
+)
 async def test_a_failure_of_a_named_location_is_an_error(
-    trouble: Page | UpstreamTimeout | Unreachable,
+    trouble: ScriptedPage | UpstreamTimeout | Unreachable,
 ) -> None:
     place, second = f"{SITE}/meta", "https://second.example.com"
-    elsewhere = {f"{second}/.well-known/oauth-authorization-server": of_server(second)}
-    both = {f"{PROTECTED}/team/mcp": of_resource(MCP, ISSUER, second)}
+    elsewhere = {f"{second}/.well-known/oauth-authorization-server": server_metadata(second)}
+    both = {f"{PROTECTED}/team/mcp": resource_metadata(MCP, ISSUER, second)}
 
     for internet in (
-        protected({place: trouble, MCP: turned_away(f'Bearer resource_metadata="{place}"')}),
+        protected({place: trouble, MCP: unauthorized(f'Bearer resource_metadata="{place}"')}),
         protected({METADATA: trouble} | elsewhere | both),
         protected({MCP: trouble}),
     ):
@@ -255,35 +267,37 @@ async def test_a_failure_of_a_named_location_is_an_error(
 
 
 async def test_a_failure_of_one_location_matters_only_if_all_lack_the_document() -> None:
-    down = {f"{PROTECTED}/team/mcp": Page(500)}
+    down = {f"{PROTECTED}/team/mcp": ScriptedPage(500)}
 
-    assert (await discover(protected(down | {PROTECTED: of_resource(SITE)}), MCP)).resource == SITE
+    assert (await discover(protected(down | {PROTECTED: resource_metadata(SITE)}), MCP)).resource == SITE
     with pytest.raises(StatusRefused) as caught:
         await discover(protected(down), MCP)
     assert caught.value.status == 500
 
 
 async def test_missing_metadata_named_by_a_challenge_is_an_error() -> None:
-    internet = Internet({MCP: turned_away(f'Bearer resource_metadata="{SITE}/meta"'), OWN_METADATA: of_server(SITE)})
+    internet = Internet(
+        {MCP: unauthorized(f'Bearer resource_metadata="{SITE}/meta"'), OWN_METADATA: server_metadata(SITE)}
+    )
 
-    assert await why_not(internet) == "unreadable"
-    assert OWN_METADATA not in internet.asked
+    assert await refusal_reason(internet) == "unreadable"
+    assert OWN_METADATA not in internet.requested_urls
 
 
 @pytest.mark.parametrize("size", [262_144, 262_145])
 async def test_metadata_is_limited_to_256_kib(size: int) -> None:
-    said = json.dumps(of_server()).encode()
-    internet = protected({METADATA: Page(body=said.ljust(size))})
+    said = json.dumps(server_metadata()).encode()
+    internet = protected({METADATA: ScriptedPage(body=said.ljust(size))})
 
     if size > 262_144:
-        assert await why_not(internet) == "unreadable"
+        assert await refusal_reason(internet) == "unreadable"
     else:
         assert (await discover(internet, MCP)).provider.issuer == ISSUER
 
 
 @pytest.mark.parametrize("name", ["https://mcp.example.com", "https://mcp.example.com/"])
 async def test_a_server_without_metadata_of_its_own_is_its_own_authorization_server(name: str) -> None:
-    internet = Internet({MCP: turned_away(), OWN_METADATA: of_server(SITE) | {"issuer": name}})
+    internet = Internet({MCP: unauthorized(), OWN_METADATA: server_metadata(SITE) | {"issuer": name}})
 
     found = await discover(internet, MCP, challenge=None)
 
@@ -293,13 +307,13 @@ async def test_a_server_without_metadata_of_its_own_is_its_own_authorization_ser
 
 @pytest.mark.requirement("OAU-04")
 async def test_a_server_as_its_own_issuer_cannot_name_another() -> None:
-    internet = Internet({MCP: turned_away(), OWN_METADATA: of_server("https://honest.example.com")})
+    internet = Internet({MCP: unauthorized(), OWN_METADATA: server_metadata("https://honest.example.com")})
 
-    assert await why_not(internet) == "other_issuer"
+    assert await refusal_reason(internet) == "other_issuer"
 
 
 async def test_without_metadata_the_default_endpoints_of_2025_03_26_are_used() -> None:
-    found = await discover(Internet({f"{MCP}?key=k": turned_away()}), f"{MCP}?key=k")
+    found = await discover(Internet({f"{MCP}?key=k": unauthorized()}), f"{MCP}?key=k")
 
     assert found.provider == AuthorizationServer(f"{SITE}/authorize", f"{SITE}/token", issuer=SITE, resource=MCP)
     assert (found.registration_url, found.auth_methods) == (f"{SITE}/register", ("client_secret_basic",))
@@ -309,5 +323,5 @@ async def test_without_metadata_the_default_endpoints_of_2025_03_26_are_used() -
 async def test_an_ambiguous_url_gets_no_request() -> None:
     internet = Internet({})
 
-    assert await why_not(internet, "https://user@mcp.example.com/") == "unreadable"
-    assert internet.seen == []
+    assert await refusal_reason(internet, "https://user@mcp.example.com/") == "unreadable"
+    assert internet.requests == []

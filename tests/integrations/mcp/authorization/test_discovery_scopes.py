@@ -1,7 +1,7 @@
 import pytest
 
 from integrations.mcp.authorization import Challenge, NotAuthorizable, discover
-from tests.integrations.mcp.authorization.scripted_internet import ISSUER, MCP, PROTECTED, of_resource, protected
+from tests.integrations.mcp.authorization.scripted_internet import ISSUER, MCP, PROTECTED, protected, resource_metadata
 
 OFFLINE = {"scopes_supported": ["files:read", "offline_access"]}
 
@@ -21,7 +21,7 @@ OFFLINE = {"scopes_supported": ["files:read", "offline_access"]}
 async def test_scopes_are_those_of_the_challenge_or_else_of_the_resource(
     challenged: tuple[str, ...] | None, supported: object, asked: tuple[str, ...]
 ) -> None:
-    internet = protected({f"{PROTECTED}/team/mcp": of_resource(scopes_supported=supported)})
+    internet = protected({f"{PROTECTED}/team/mcp": resource_metadata(scopes_supported=supported)})
 
     assert (await discover(internet, MCP, challenge=Challenge(scopes=challenged))).scopes == asked
 
@@ -41,14 +41,14 @@ async def test_scopes_are_those_of_the_challenge_or_else_of_the_resource(
 async def test_offline_access_is_requested_if_supported(
     supported: object, server: dict[str, object], asked: tuple[str, ...]
 ) -> None:
-    internet = protected({f"{PROTECTED}/team/mcp": of_resource(scopes_supported=supported)}, **server)
+    internet = protected({f"{PROTECTED}/team/mcp": resource_metadata(scopes_supported=supported)}, **server)
 
     assert (await discover(internet, MCP)).scopes == asked
 
 
 async def test_client_credentials_need_neither_pkce_nor_an_authorization_endpoint() -> None:
     machines = protected(
-        {f"{PROTECTED}/team/mcp": of_resource(scopes_supported=["files:read"])},
+        {f"{PROTECTED}/team/mcp": resource_metadata(scopes_supported=["files:read"])},
         authorization_endpoint=None,
         code_challenge_methods_supported=None,
         grant_types_supported=["client_credentials"],

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from demo.mcp_servers import (
-    Fake,
+    FakeMcpServer,
     LegacyServer,
+    McpRequest,
+    McpResponse,
     ModernServer,
     PlainServer,
-    Reply,
-    Seen,
     SessionServer,
     error,
     event,
@@ -23,28 +23,30 @@ from integrations.errors import StatusRefused, UnreadableResponse, UpstreamTimeo
 from integrations.mcp.authorization import Authorization, NotAuthorizable, discover
 from tests.fakes.plain_http import plain_http
 from tests.harness import listening
-from tests.integrations.mcp.authorization.scripted_internet import of_server
+from tests.integrations.mcp.authorization.scripted_internet import server_metadata
 
 PROTECTED, METADATA = "/.well-known/oauth-protected-resource", "/.well-known/oauth-authorization-server"
 
 
-def turning_away(status: int = 401, challenge: str = 'Bearer scope="files:read"') -> Reply:
-    return Reply(status, b'{"error": "invalid_token"}', headers={"WWW-Authenticate": challenge} if challenge else {})
+def unauthorized(status: int = 401, challenge: str = 'Bearer scope="files:read"') -> McpResponse:
+    return McpResponse(
+        status, b'{"error": "invalid_token"}', headers={"WWW-Authenticate": challenge} if challenge else {}
+    )
 
 
-class SaysAlways(Fake):
-    def __init__(self, reply: Reply) -> None:
+class ConstantServer(FakeMcpServer):
+    def __init__(self, reply: McpResponse) -> None:
         super().__init__()
         self.always = reply
 
-    def reply(self, seen: Seen) -> Reply:  # noqa: ARG002  whatever it was
+    def respond(self, seen: McpRequest) -> McpResponse:  # noqa: ARG002  whatever it was
         return self.always
 
 
 class Site:
     """An MCP server that is its own authorization server and has metadata in the given places."""
 
-    def __init__(self, server: Fake, *places: str) -> None:
+    def __init__(self, server: FakeMcpServer, *places: str) -> None:
         self.server, self.places = server, places
         self.url = ""
 
@@ -57,7 +59,7 @@ class Site:
     async def _show(self, path: str, send: Any) -> None:
         pages = {
             PROTECTED: {"resource": self.url, "authorization_servers": [self.url]},
-            METADATA: of_server(self.url),
+            METADATA: server_metadata(self.url),
         }
         status, body = (200, json.dumps(pages[path])) if path in self.places else (404, "<h1>Not Found</h1>")
         await send({"type": "http.response.start", "status": status, "headers": []})
@@ -72,7 +74,7 @@ async def discovered_at(site: Site) -> Authorization:
 
 
 @pytest.mark.parametrize("server", [ModernServer, SessionServer, LegacyServer, PlainServer])
-async def test_a_server_without_authorization_is_not_connectable(server: type[Fake]) -> None:
+async def test_a_server_without_authorization_is_not_connectable(server: type[FakeMcpServer]) -> None:
     with pytest.raises(NotAuthorizable) as caught:
         await discovered_at(Site(server(), METADATA))
 
@@ -88,18 +90,18 @@ async def test_a_public_server_with_metadata_is_connectable() -> None:
 
 
 async def test_a_401_to_the_first_request_is_a_challenge() -> None:
-    server = SaysAlways(turning_away())
+    server = ConstantServer(unauthorized())
 
     found = await discovered_at(Site(server, PROTECTED, METADATA))
 
     assert found.scopes == ("files:read",)
     assert server.methods == ["server/discover"]
-    assert "authorization" not in server.seen[0].headers
+    assert "authorization" not in server.requests[0].headers
 
 
 @pytest.mark.parametrize("server", [ModernServer, SessionServer])
-async def test_a_server_with_a_public_handshake_is_probed_for_its_tools(server: type[Fake]) -> None:
-    fake = server(tools_list=lambda _: turning_away())
+async def test_a_server_with_a_public_handshake_is_probed_for_its_tools(server: type[FakeMcpServer]) -> None:
+    fake = server(tools_list=lambda _: unauthorized())
 
     found = await discovered_at(Site(fake, METADATA))
 
@@ -107,15 +109,15 @@ async def test_a_server_with_a_public_handshake_is_probed_for_its_tools(server: 
 
 
 async def test_a_401_to_a_legacy_stream_is_a_challenge() -> None:
-    class OnlyStreams(Fake):
-        def reply(self, seen: Seen) -> Reply:
-            return turning_away() if seen.verb == "GET" else Reply(405)
+    class OnlyStreams(FakeMcpServer):
+        def respond(self, seen: McpRequest) -> McpResponse:
+            return unauthorized() if seen.http_method == "GET" else McpResponse(405)
 
     assert (await discovered_at(Site(OnlyStreams(), METADATA))).scopes == ("files:read",)
 
 
 async def test_a_403_for_insufficient_scope_is_a_challenge() -> None:
-    server = ModernServer(server_discover=lambda _: turning_away(403, 'Bearer scope="a", error="insufficient_scope"'))
+    server = ModernServer(server_discover=lambda _: unauthorized(403, 'Bearer scope="a", error="insufficient_scope"'))
 
     assert (await discovered_at(Site(server, METADATA))).scopes == ("a",)
 
@@ -123,18 +125,18 @@ async def test_a_403_for_insufficient_scope_is_a_challenge() -> None:
 @pytest.mark.parametrize("status", [403, 418, 429, 500, 503])
 async def test_another_refusal_is_reported_unchanged(status: int) -> None:
     with pytest.raises(StatusRefused) as caught:
-        await discovered_at(Site(SaysAlways(turning_away(status, "")), METADATA))
+        await discovered_at(Site(ConstantServer(unauthorized(status, "")), METADATA))
 
     assert caught.value.status == status
 
 
 async def test_a_web_page_is_not_an_mcp_server() -> None:
     with pytest.raises(UnreadableResponse):
-        await discovered_at(Site(SaysAlways(Reply(200, b"<h1>Welcome</h1>", "text/html")), METADATA))
+        await discovered_at(Site(ConstantServer(McpResponse(200, b"<h1>Welcome</h1>", "text/html")), METADATA))
 
 
 async def test_a_retry_after_of_the_probe_is_not_waited_for() -> None:
-    def later(_: Seen) -> Reply:
+    def later(_: McpRequest) -> McpResponse:
         return stream(event("", id="1", retry=50_000))
 
     with pytest.raises(UpstreamTimeout):

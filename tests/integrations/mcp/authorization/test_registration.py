@@ -11,18 +11,18 @@ from tests.integrations.mcp.authorization.scripted_internet import (
     MCP,
     PROTECTED,
     Internet,
-    Page,
-    of_resource,
+    ScriptedPage,
     protected,
+    resource_metadata,
 )
 
 REGISTER = f"{ISSUER}/register"
 CALLBACK = "https://plugboard.example.com/api/mcp/oauth/external/callback"
 
 
-async def known(*methods: str, scopes: list[str] | None = None, **changed: object) -> Authorization:
+async def discovered(*methods: str, scopes: list[str] | None = None, **changed: object) -> Authorization:
     offered = {"token_endpoint_auth_methods_supported": list(methods)} if methods else {}
-    internet = protected({f"{PROTECTED}/team/mcp": of_resource(scopes_supported=scopes)}, **offered, **changed)
+    internet = protected({f"{PROTECTED}/team/mcp": resource_metadata(scopes_supported=scopes)}, **offered, **changed)
     return await discover(internet, MCP)
 
 
@@ -39,15 +39,15 @@ async def register(internet: Internet, authorization: Authorization, callback: s
 def answering(**said: object) -> Internet:
     answer = {"client_id": "c-1", "client_secret": "s-1"} | said
     body = json.dumps({name: value for name, value in answer.items() if value is not None})
-    return Internet({REGISTER: Page(201, body.encode())})
+    return Internet({REGISTER: ScriptedPage(201, body.encode())})
 
 
 async def test_a_registration_has_complete_client_metadata() -> None:
     internet = answering()
 
-    found = await register(internet, await known(scopes=["files:read", "files:write"]))
+    found = await register(internet, await discovered(scopes=["files:read", "files:write"]))
 
-    [(method, url, headers, body)] = internet.seen
+    [(method, url, headers, body)] = internet.requests
     assert (method, url, headers["Content-Type"]) == ("POST", REGISTER, "application/json")
     assert json.loads(body) == {
         "client_name": "Plugboard",
@@ -63,7 +63,7 @@ async def test_a_registration_has_complete_client_metadata() -> None:
 
 
 def sent(internet: Internet) -> dict[str, Any]:
-    said: dict[str, Any] = json.loads(internet.seen[0][3])
+    said: dict[str, Any] = json.loads(internet.requests[0][3])
     return said
 
 
@@ -71,7 +71,7 @@ def sent(internet: Internet) -> dict[str, Any]:
 async def test_a_client_on_localhost_registers_as_native(callback: str) -> None:
     internet = answering()
 
-    await register(internet, await known(), callback)
+    await register(internet, await discovered(), callback)
 
     assert sent(internet)["application_type"] == "native"
 
@@ -81,7 +81,7 @@ async def test_only_supported_features_are_registered() -> None:
 
     await register_client(
         internet,
-        await known("none", grant_types_supported=["authorization_code"]),
+        await discovered("none", grant_types_supported=["authorization_code"]),
         redirect_uri=CALLBACK,
         client_name="Plugboard",
         client_uri="http://127.0.0.1:8400",
@@ -110,7 +110,7 @@ async def test_only_supported_features_are_registered() -> None:
 async def test_the_assigned_authentication_method_is_used(
     offered: list[str], answer: dict[str, Any], client: OAuthClient
 ) -> None:
-    assert (await register(answering(**answer), await known(*offered))).client == client
+    assert (await register(answering(**answer), await discovered(*offered))).client == client
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ async def test_the_assigned_authentication_method_is_used(
     ],
 )
 async def test_a_secret_may_expire(until: object, expires_at: float | None) -> None:
-    assert (await register(answering(client_secret_expires_at=until), await known())).expires_at == expires_at
+    assert (await register(answering(client_secret_expires_at=until), await discovered())).expires_at == expires_at
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ async def test_a_secret_may_expire(until: object, expires_at: float | None) -> N
 )
 async def test_an_unusable_registration_response_is_refused(answer: dict[str, Any]) -> None:
     with pytest.raises(NotAuthorizable) as caught:
-        await register(answering(**answer), await known())
+        await register(answering(**answer), await discovered())
 
     assert caught.value.reason == "no_registration"
 
@@ -154,30 +154,30 @@ async def test_an_unusable_registration_response_is_refused(answer: dict[str, An
 @pytest.mark.parametrize("status", [301, 307, 400, 401, 403, 404, 405])
 async def test_a_refusal_says_what_to_do_without_text_of_the_server(status: int) -> None:
     told = json.dumps({"error": "invalid_redirect_uri", "error_description": "<script>canary</script>"}).encode()
-    internet = Internet({REGISTER: Page(status, told, {"location": "https://evil.example.com/"})})
+    internet = Internet({REGISTER: ScriptedPage(status, told, {"location": "https://evil.example.com/"})})
 
     with pytest.raises(NotAuthorizable) as caught:
-        await register(internet, await known())
+        await register(internet, await discovered())
 
     assert "clientId" in caught.value.text
     assert "canary" not in f"{caught.value!r} {caught.value.text}"
-    assert len(internet.seen) == 1
+    assert len(internet.requests) == 1
 
 
 @pytest.mark.parametrize(
     ("page", "error"),
     [
-        (Page(503), StatusRefused),
-        (Page(429), StatusRefused),
-        (Page(201, b"<html>"), UnreadableResponse),
-        (Page(201, b"[]"), UnreadableResponse),
-        (Page(201, b" " * 300_000), UnreadableResponse),
+        (ScriptedPage(503), StatusRefused),
+        (ScriptedPage(429), StatusRefused),
+        (ScriptedPage(201, b"<html>"), UnreadableResponse),
+        (ScriptedPage(201, b"[]"), UnreadableResponse),
+        (ScriptedPage(201, b" " * 300_000), UnreadableResponse),
         (Unreachable("."), Unreachable),
     ],
 )
-async def test_a_server_error_is_not_a_refusal(page: Page | UpstreamError, error: type[Exception]) -> None:
+async def test_a_server_error_is_not_a_refusal(page: ScriptedPage | UpstreamError, error: type[Exception]) -> None:
     with pytest.raises(error):
-        await register(Internet({REGISTER: page}), await known())
+        await register(Internet({REGISTER: page}), await discovered())
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ async def test_without_a_registration_endpoint_no_request_is_sent(changed: dict[
     internet = answering()
 
     with pytest.raises(NotAuthorizable) as caught:
-        await register(internet, await known(**changed))
+        await register(internet, await discovered(**changed))
 
     assert caught.value.reason == "no_registration"
-    assert internet.seen == []
+    assert internet.requests == []
