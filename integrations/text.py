@@ -14,11 +14,11 @@ def one_line(text: str | None) -> str:
     return " ".join((text or "").split())
 
 
-def shortened(text: str, most: int) -> str:
+def shorten(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
-def clipped(text: str, most: int) -> str:
+def clip(text: str, most: int) -> str:
     """Shorten a text and state how many characters are missing."""
     return text if len(text) <= most else f"{text[:most]}… [{len(text) - most:,} more characters]"
 

@@ -71,7 +71,7 @@ class AgentService:
         async def write() -> Agent:
             old = _existing(await self._agents.get(agent_id))
             check_if_match(if_match, old.version)
-            new = _changed(old, change, rfc3339(self._clock.now()))
+            new = _apply_change(old, change, rfc3339(self._clock.now()))
             event = AuditEvent("agent.updated", new.id, new.name, _changed_fields(old, new))
             await self._write(old.enabled_mcp_server_ids, new, self._agents.replace(old, new), event)
             return new
@@ -130,8 +130,8 @@ def _existing(agent: Agent | None) -> Agent:
     return agent
 
 
-def _changed(old: Agent, change: AgentChange, at: str) -> Agent:
-    values = change.given()
+def _apply_change(old: Agent, change: AgentChange, at: str) -> Agent:
+    values = change.set_fields()
     new = replace(old, **values, updated_at=at, version=old.version + 1)
     if "enabled_mcp_server_tool_names" not in values:  # delete rules for servers that are no longer enabled
         rules = {server: names for server, names in new.enabled_mcp_server_tool_names.items() if _enables(new, server)}
@@ -142,7 +142,7 @@ def _changed(old: Agent, change: AgentChange, at: str) -> Agent:
 
 def _without(agent: Agent, server_id: str, at: str) -> Agent:
     ids = [enabled for enabled in agent.enabled_mcp_server_ids if enabled != server_id]
-    return _changed(agent, AgentChange.model_construct({"enabled_mcp_server_ids"}, enabled_mcp_server_ids=ids), at)
+    return _apply_change(agent, AgentChange.model_construct({"enabled_mcp_server_ids"}, enabled_mcp_server_ids=ids), at)
 
 
 def _check_rules(agent: Agent) -> None:

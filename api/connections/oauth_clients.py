@@ -78,7 +78,7 @@ class OAuthClients:
             case "given":
                 client = (await self.configured(ctx, server)).client([ref.auth])
             case "registered":
-                client = await self._registered(ctx, issuer, ref.id)
+                client = await self._load_registered(ctx, issuer, ref.id)
             case "document":
                 client = OAuthClient(ref.id, "none")
         if client is None or client.id != ref.id:
@@ -161,7 +161,7 @@ class OAuthClients:
         is_expiring = expires_at is not None and expires_at < self._clock.now() + MARGIN_SECONDS
         return not is_expiring and not registration.is_doubted
 
-    async def _registered(self, ctx: WorkspaceContext, issuer: str, client_id: str) -> OAuthClient | None:
+    async def _load_registered(self, ctx: WorkspaceContext, issuer: str, client_id: str) -> OAuthClient | None:
         """A registered client, even with an expired secret, which the authorization server will report."""
         registration = await ClientRegistrationRepository(self._store, ctx).get(issuer, client_id)
         return await self._client(ctx, registration) if registration else None

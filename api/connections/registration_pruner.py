@@ -56,14 +56,14 @@ class RegistrationPruner:
         registrations = ClientRegistrationRepository(self._store, ctx)
         deleted, after, used = 0, None, None
         while items := await registrations.page(PAGE, after):
-            used = await self._used(ctx) if used is None else used
+            used = await self._keys_in_use(ctx) if used is None else used
             for item in items:
                 if item.key.sk not in used:
                     deleted += await registrations.delete_if_unused(item)
             after = items[-1].key.sk
         return deleted
 
-    async def _used(self, ctx: WorkspaceContext) -> set[str]:
+    async def _keys_in_use(self, ctx: WorkspaceContext) -> set[str]:
         """The registrations in use. Read after the list, since those of later grants were used within the last day."""
         grants, keys, after = GrantRepository(self._store, ctx), set(), None
         while page := await grants.page(PAGE, after):

@@ -142,7 +142,7 @@ class GrantRepository:
         return [Grant.of(item) for item in items]
 
     async def save(self, grant: Grant, *guards: Change) -> Grant:
-        """`Conflict` if the stored grant has changed since it was read. A grant is no configuration: no revision."""
+        """`Conflict` if the stored grant has changed since it was read. The revision stays the same."""
         put = self.replacement(grant)
         await self._store.write(put, *guards)
         return replace(grant, version=put.version)

@@ -26,7 +26,7 @@ class PatchModel(RequestModel):
 
     model_config = ConfigDict(json_schema_extra=_without_defaults)
 
-    def given(self) -> dict[str, Any]:
+    def set_fields(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.model_fields_set}
 
 

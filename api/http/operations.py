@@ -60,7 +60,7 @@ class _LeanHandler(HTTPRouteHandler):
 
     async def authorize_connection(self, connection: Connection) -> None:
         if connection.scope["state"].get("is_head") and "HEAD" not in self.http_methods:
-            allow = allowed(self.http_methods)
+            allow = allow_header(self.http_methods)
             raise MethodNotAllowed(f"Allowed methods: {allow}.", headers={"Allow": allow})
         for guard in self.resolve_guards():
             await guard(connection, self)  # type: ignore[misc]
@@ -162,7 +162,7 @@ def documented(doc: OperationDoc) -> dict[str, Any]:
     return {DOC: doc}
 
 
-def allowed(methods: Iterable[str]) -> str:
+def allow_header(methods: Iterable[str]) -> str:
     """The value of the header `Allow`. Every path supports OPTIONS."""
     return ", ".join(sorted({*methods, "OPTIONS"}))
 
@@ -173,7 +173,7 @@ def options(routes: Iterable[object]) -> list[HTTPRouteHandler]:
     for handler in (handler for handler in routes if isinstance(handler, HTTPRouteHandler)):
         for path in handler.paths:
             methods.setdefault(path, set()).update(handler.http_methods)
-    return [_options(path, allowed(path_methods)) for path, path_methods in methods.items()]
+    return [_options(path, allow_header(path_methods)) for path, path_methods in methods.items()]
 
 
 def _options(path: str, allow: str) -> HTTPRouteHandler:

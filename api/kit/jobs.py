@@ -161,7 +161,7 @@ class BackgroundJobs:
             if job.is_due(now):
                 job.is_running, job.is_wanted = True, False
                 job.last_run = self._clock.now()
-                self._runs.start(self._run(job)).add_done_callback(partial(self._ended, job, now))
+                self._runs.start(self._run(job)).add_done_callback(partial(self._on_end, job, now))
 
     async def _run(self, job: Job) -> Outcome:
         if job.lease is None:
@@ -173,7 +173,7 @@ class BackgroundJobs:
             await job.work()
         return "succeeded"
 
-    def _ended(self, job: Job, began: float, task: asyncio.Task[Outcome]) -> None:
+    def _on_end(self, job: Job, began: float, task: asyncio.Task[Outcome]) -> None:
         now = self._clock.monotonic()
         job.is_running = False
         job.rests_until = now + job.rest_factor * (now - began)

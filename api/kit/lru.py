@@ -11,7 +11,7 @@ V = TypeVar("V")
 
 
 class LruCache(Generic[K, V]):
-    """Drops the entry that was not used for longest where there is no room. Not thread-safe.
+    """A bounded cache that drops the least recently used entry when it is full. Not thread-safe.
 
     `size_of` gives a value's share of `max_size`; an entry that is larger than the whole is not kept.
     """

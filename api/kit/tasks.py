@@ -65,7 +65,7 @@ class SingleFlight(Generic[K, T]):
         task = self._tasks.get(key)
         if task is None:
             task = self._tasks[key] = asyncio.create_task(work())
-            task.add_done_callback(partial(self._ended, key))
+            task.add_done_callback(partial(self._on_end, key))
         return task
 
     def forget(self, matches: Callable[[K], bool]) -> None:
@@ -84,7 +84,7 @@ class SingleFlight(Generic[K, T]):
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _ended(self, key: K, task: asyncio.Task[T]) -> None:
+    def _on_end(self, key: K, task: asyncio.Task[T]) -> None:
         is_current = self._tasks.get(key) is task
         if is_current:
             del self._tasks[key]

@@ -31,7 +31,7 @@ from api.errors import (
 from api.http.fast_path import FastPath
 from api.http.middleware import AccessLog, RequestMiddleware
 from api.http.openapi.generate import OpenApiCache
-from api.http.operations import allowed, options
+from api.http.operations import allow_header, options
 from api.http.request import AnyRequest, ApiRequest
 from api.http.responses import problem
 from api.http.validation import RequestModelPlugin
@@ -154,7 +154,7 @@ def _framework_problem(error: HTTPException) -> AppError:
         case 404:
             return NotFound("This path does not exist. All paths are listed at /docs.")
         case 405:
-            methods = allowed((error.headers or {}).get("allow", "").split(", "))
+            methods = allow_header((error.headers or {}).get("allow", "").split(", "))
             return MethodNotAllowed(f"Allowed methods: {methods}.", headers={"Allow": methods})
         case 400:
             return BadRequest("The request is malformed.")

@@ -9,7 +9,7 @@ from typing import TypeVar
 from api.access.context import WorkspaceContext
 from api.kit.storage.store import Always, Change, Check, Delete, IfAbsent, IfVersion, Key, Put, Store
 from api.servers.server import Server
-from api.servers.slugs import numbered
+from api.servers.slugs import slug_candidates
 
 SLUGS_AT_ONCE = 25
 
@@ -55,7 +55,7 @@ class ServerRepository:
         return [Server.of(item) for item in items]
 
     async def free_slug(self, slug: str) -> str:
-        candidates = numbered(slug)
+        candidates = slug_candidates(slug)
         while True:
             batch = list(dict.fromkeys(islice(candidates, SLUGS_AT_ONCE)))
             taken = await self._store.get_many([self._claim(slug) for slug in batch])

@@ -94,7 +94,7 @@ class ServerService:
         return await self._servers.page(limit, after)
 
     async def create(self, draft: ServerDraft, receipt: Receipt) -> Server:
-        self._deps.rules.check(_proposed(draft, credentials.given_credentials(draft.config)), draft.config)
+        self._deps.rules.check(_proposal(draft, credentials.given_credentials(draft.config)), draft.config)
         if draft.slug is not None:
             _check_slug(draft.slug)
         return await retry_on_conflict(lambda: self._create(draft, receipt))
@@ -127,11 +127,11 @@ class ServerService:
         config = change.config if "config" in change.model_fields_set else None
         kept, fresh = self._credentials(old, draft, config)
         if change.model_fields_set & FIELDS_WITH_RULES:
-            self._deps.rules.check(_proposed(draft, {*kept, *fresh}), config if fresh else None)
+            self._deps.rules.check(_proposal(draft, {*kept, *fresh}), config if fresh else None)
         sealed, guards = await self._seal(server_id, self._binding(draft), fresh)
         new = replace(draft, sealed={**kept, **sealed}, version=old.version + 1)
         new, ended = await self._without_grant(old, new)
-        event = AuditEvent("server.updated", new.id, new.name, _changed(old, new))
+        event = AuditEvent("server.updated", new.id, new.name, _changed_fields(old, new))
         slug = new.slug if new.slug != old.slug else None
         await self._write([*self._servers.replace(old, new), *guards, *ended], event, slug)
         self._deps.grants.after_commit()
@@ -147,7 +147,7 @@ class ServerService:
 
     def _fields(self, old: Server, change: ServerChange) -> dict[str, Any]:
         """The fields to set. A service with a fixed URL replaces a stored one."""
-        fields = change.given()
+        fields = change.set_fields()
         fields.pop("config", None)
         service_type = fields.get("service_type", old.service_type)
         if "url" not in fields and self._deps.rules.has_fixed_url(service_type):
@@ -237,7 +237,7 @@ def _check_slug(slug: str) -> None:
         raise ValidationFailed.at("slug", "`server` and slugs that begin with `server-` are reserved.")
 
 
-def _proposed(server: Server | ServerDraft, configured: Iterable[str]) -> ProposedServer:
+def _proposal(server: Server | ServerDraft, configured: Iterable[str]) -> ProposedServer:
     return ProposedServer(
         server.service_type,
         AuthType(server.auth_type),
@@ -248,7 +248,7 @@ def _proposed(server: Server | ServerDraft, configured: Iterable[str]) -> Propos
     )
 
 
-def _changed(old: Server, new: Server) -> tuple[str, ...]:
+def _changed_fields(old: Server, new: Server) -> tuple[str, ...]:
     """The names of the changed fields, and of the credentials that were added, changed or removed."""
     plain = [to_camel(field.name) for field in fields(Server) if getattr(old, field.name) != getattr(new, field.name)]
     names = {name for name in {*old.sealed, *new.sealed} if old.sealed.get(name) != new.sealed.get(name)}

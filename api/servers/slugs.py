@@ -25,7 +25,7 @@ def is_reserved(slug: str) -> bool:
     return slug == RESERVED or slug.startswith(f"{RESERVED}-")
 
 
-def numbered(slug: str) -> Iterator[str]:
+def slug_candidates(slug: str) -> Iterator[str]:
     """The slug itself, then the slug with the numbers from 2 on, all within the maximal length."""
     yield slug
     number = 2

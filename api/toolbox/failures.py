@@ -64,7 +64,7 @@ def ended() -> CredentialsUnavailable:
     return CredentialsUnavailable(FailureKind.RECONNECT_REQUIRED, ENDED)
 
 
-def lacking(scopes: Sequence[str], text: str = LACKS) -> CredentialsUnavailable:
+def missing_scopes(scopes: Sequence[str], text: str = LACKS) -> CredentialsUnavailable:
     return CredentialsUnavailable(FailureKind.RECONNECT_REQUIRED, text.format(safe_line(", ".join(scopes), limit=300)))
 
 
@@ -144,7 +144,7 @@ def _kind_and_text(
         case RpcErrorResponse(message=message, data=data):
             return FailureKind.UPSTREAM_REFUSED, upstream_error(message, data, redact), None
         case StatusRefused():
-            return _refused(error, redact)
+            return _refusal(error, redact)
         case TimeoutError():
             return FailureKind.TIMEOUT, _timed_out(seconds, sent=True), None
         case UpstreamTimeout(sent=sent):
@@ -178,7 +178,7 @@ def _reason_of(error: UpstreamError) -> str:
             return "invalid"
 
 
-def _refused(error: StatusRefused, redact: Redactor) -> tuple[FailureKind, str, float | None]:
+def _refusal(error: StatusRefused, redact: Redactor) -> tuple[FailureKind, str, float | None]:
     text = request_failed(error.status, error.reason, redact)
     if error.status == HTTPStatus.TOO_MANY_REQUESTS:
         return FailureKind.RATE_LIMITED, text, _seconds(error.headers.get("retry-after"))
@@ -234,16 +234,16 @@ def _plain(data: object) -> str:
         return data
     if measure(data, _DATA) is None:
         return "(too large to be shown)"
-    return json.dumps(_cleaned(data), ensure_ascii=False, default=str)
+    return json.dumps(_clean_data(data), ensure_ascii=False, default=str)
 
 
-def _cleaned(data: object) -> object:
+def _clean_data(data: object) -> object:
     """Cleaned before encoding: JSON escapes controls, which would hide them and any secret around them."""
     if isinstance(data, str):
         return clean(data)
     if isinstance(data, list):
-        return [_cleaned(item) for item in data]
-    return {clean(str(name)): _cleaned(value) for name, value in data.items()} if isinstance(data, dict) else data
+        return [_clean_data(item) for item in data]
+    return {clean(str(name)): _clean_data(value) for name, value in data.items()} if isinstance(data, dict) else data
 
 
 def _usual_reason(status: int) -> str:

@@ -30,7 +30,7 @@ _SERVER_ID = re.compile(r"server_[a-z0-9_]+")
 
 def tool_name(slug: str, upstream_name: str) -> str:
     """`mcp_<slug>_<tool>`, shortened or altered if clients would not accept it."""
-    beginning = f"{PREFIX}{_checked(slug)}_"
+    beginning = f"{PREFIX}{_require_slug(slug)}_"
     room = MAX_NAME - len(beginning)
     if _fits(upstream_name, room):
         return beginning + upstream_name
@@ -47,13 +47,13 @@ def generic_name(server_id: str) -> str:
 
 def service_tool_name(base: str, slug: str) -> str:
     """`notion_read_acme` for `notion_read` of server `acme`. An invalid base is an error in a service's folder."""
-    name = f"{base}_{_checked(slug)}"
+    name = f"{base}_{_require_slug(slug)}"
     if not _LEGAL_NAME.fullmatch(name) or not base or f"{base}_".startswith(PREFIX):
         raise ValueError(f"no name for a service's tool: {name!r}")
     return name
 
 
-def _checked(slug: str) -> str:
+def _require_slug(slug: str) -> str:
     if not _SLUG.fullmatch(slug):
         raise ValueError(f"not a slug: {slug!r}")
     return slug

@@ -53,8 +53,8 @@ class WorkspaceRecord:
         return [
             Delete(_key(workspace.id), IfVersion(workspace.version)),
             Delete(revision_key(self._ctx.partition), IfPresent()),
-            Delete(_listed(workspace.id), Always()),
-            Put(_deleted(workspace.id), {}, Always()),
+            Delete(_list_key(workspace.id), Always()),
+            Put(_deletion_key(workspace.id), {}, Always()),
         ]
 
 
@@ -82,7 +82,7 @@ class WorkspaceDirectory:
         return [
             Put(_key(workspace.id), workspace.encode(), IfAbsent()),
             Put(revision_key(partition_of(workspace.id)), {}, IfAbsent()),
-            Put(_listed(workspace.id), {}, IfAbsent()),
+            Put(_list_key(workspace.id), {}, IfAbsent()),
         ]
 
     async def deleted(self) -> list[str]:
@@ -92,7 +92,7 @@ class WorkspaceDirectory:
     async def purge(self, workspace_id: str) -> None:
         while items := await self._store.query(partition_of(workspace_id), limit=PURGED_AT_ONCE):
             await self._store.write(*_deletions(items))
-        await self._store.write(Delete(_deleted(workspace_id), Always()))
+        await self._store.write(Delete(_deletion_key(workspace_id), Always()))
 
 
 def _deletions(items: Sequence[Item]) -> list[Change]:
@@ -104,9 +104,9 @@ def _key(workspace_id: str) -> Key:
     return Key(partition_of(workspace_id), META)
 
 
-def _listed(workspace_id: str) -> Key:
+def _list_key(workspace_id: str) -> Key:
     return Key(ALL, workspace_id)
 
 
-def _deleted(workspace_id: str) -> Key:
+def _deletion_key(workspace_id: str) -> Key:
     return Key(DELETED, workspace_id)

@@ -74,7 +74,7 @@ class WorkspaceService:
         async def write() -> Workspace:
             old = _existing(await self._one.get())
             check_if_match(if_match, old.version)
-            new = replace(old, **change.given(), updated_at=rfc3339(self._clock.now()), version=old.version + 1)
+            new = replace(old, **change.set_fields(), updated_at=rfc3339(self._clock.now()), version=old.version + 1)
             event = AuditEvent("workspace.updated", new.id, new.name, tuple(sorted(change.model_fields_set)))
             await self._journal.commit(self._ctx, self._one.replace(old, new), event)
             return new

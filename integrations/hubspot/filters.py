@@ -81,7 +81,7 @@ def among(name: str, operator: str, values: Iterable[str]) -> Json:
 
 def belongs_to(kind: Kind, record_id: str) -> Json:
     """The condition for an association, which only searches treat as a property."""
-    return _condition(f"{ASSOCIATED}{kind.one}", "EQ", value=record_id)
+    return _condition(f"{ASSOCIATED}{kind.singular}", "EQ", value=record_id)
 
 
 def _condition(name: str, operator: str, **values: object) -> Json:

@@ -11,7 +11,7 @@ from integrations.hubspot.properties import Properties, Property, name_hint, unk
 from integrations.hubspot.record_kinds import BOOKKEEPING, OWNER, PIPELINE, STAGE, Kind
 from integrations.json_object import Json
 from integrations.service_client import ToolFailed, too_large_hint
-from integrations.text import objects, one_line, shortened
+from integrations.text import objects, one_line, shorten
 
 MOST_OWNERS = 500
 """The maximum of owners in one response."""
@@ -123,7 +123,7 @@ def person(owner: Json) -> str:
 
 def short_text(value: object) -> str:
     """A short value of a response on one line, so that it cannot pass for other lines of the result."""
-    return one_line(shortened(str(value), MAX_LENGTH)) if isinstance(value, str | int) else ""
+    return one_line(shorten(str(value), MAX_LENGTH)) if isinstance(value, str | int) else ""
 
 
 def properties_of(record: Json) -> Mapping[str, str]:

@@ -162,5 +162,5 @@ def _ids_by_label(
 def _not_found_error(kind: Kind, record_id: str, failed: ToolFailed) -> ToolFailed:
     if failed.text != NOT_FOUND:
         return failed
-    text = f"HubSpot has no {kind.one} {record_id}. `hubspot_search_{kind.many}` finds {kind.many} by name."
+    text = f"HubSpot has no {kind.singular} {record_id}. `hubspot_search_{kind.plural}` finds {kind.plural} by name."
     return ToolFailed("invalid_arguments", text)

@@ -17,7 +17,7 @@ from integrations.hubspot.record_kinds import OWNER, Kind
 from integrations.hubspot.results import ALONE, IN_A_LIST, ROOM, CrmRecord, Records
 from integrations.json_object import Json
 from integrations.service_client import ToolFailed, too_large_hint
-from integrations.text import shortened
+from integrations.text import shorten
 
 MAX_NAMES_LENGTH = 1_200
 """The maximum length of property names in one URL, which may have 2,048 characters."""
@@ -28,9 +28,9 @@ SEARCHED_FIELDS = "`query` matches the beginning of words in {}."
 
 
 async def list_records(api: HubSpotApi, kind: Kind, params: Page) -> Records:
-    names, *more = _property_batches(kind.requested(params.properties))
+    names, *more = _property_batches(kind.requested_properties(params.properties))
     if more:
-        raise ToolFailed("invalid_arguments", TOO_MANY.format(kind.many))
+        raise ToolFailed("invalid_arguments", TOO_MANY.format(kind.plural))
     query = {
         "limit": params.limit,
         "after": params.after or None,
@@ -59,7 +59,7 @@ async def search_records(
             "query": params.query,
             "limit": min(params.limit, MAX_REACHABLE - offset),
             "after": params.after,
-            "properties": list(kind.requested(params.properties)),
+            "properties": list(kind.requested_properties(params.properties)),
             "filterGroups": [{"filters": filters}] if filters else [],
             "sorts": await _sorts(properties, params.sort),
         }
@@ -95,7 +95,7 @@ async def read(api: HubSpotApi, kind: Kind, record_id: str, params: One) -> CrmR
 
 async def _load_parts(api: HubSpotApi, kind: Kind, record_id: str, params: One) -> list[Json]:
     """The same record several times, each with as many properties as a URL can hold."""
-    names = await _all_names(api, kind) if params.full else kind.requested(params.properties)
+    names = await _all_names(api, kind) if params.full else kind.requested_properties(params.properties)
     query = {
         "associations": ",".join(kind.related),
         "archived": params.archived or None,
@@ -116,7 +116,7 @@ def _limit_reach(records: Records, offset: int, kind: Kind, params: Search) -> R
     """Remove the cursor at the end of what HubSpot returns, and add notes."""
     if not records.total:
         notes = [SEARCHED_FIELDS.format(kind.searched_fields)] if params.query else []
-        return records.model_copy(update={"notes": [*records.notes, *notes, MAYBE_TOO_NEW.format(kind.many)]})
+        return records.model_copy(update={"notes": [*records.notes, *notes, MAYBE_TOO_NEW.format(kind.plural)]})
     if not records.next_cursor or offset + len(records.records) < MAX_REACHABLE:
         return records
     note = (
@@ -147,9 +147,9 @@ def _property_batches(names: tuple[str, ...]) -> Iterator[str]:
 
 
 def _not_found_text(kind: Kind, record_id: str, params: One) -> str:
-    sentence = f"HubSpot has no {'deleted ' if params.archived else ''}{kind.one} {record_id}."
+    sentence = f"HubSpot has no {'deleted ' if params.archived else ''}{kind.singular} {record_id}."
     hint = "" if params.archived else " `archived: true` reads deleted ones."
-    return f"{sentence}{hint} `hubspot_search_{kind.many}` finds {kind.many} by name."
+    return f"{sentence}{hint} `hubspot_search_{kind.plural}` finds {kind.plural} by name."
 
 
 MAX_ASSOCIATED = 50
@@ -191,7 +191,7 @@ def _record(kind: Kind, item: Json, shown: tuple[str, ...], meanings: Meanings, 
     record_id, values = short_text(item.get("id")), properties_of(item)
     properties = {name: values[name] for name in shown if name in values}
     return CrmRecord(
-        kind=kind.one,
+        kind=kind.singular,
         id=record_id,
         name=short_text(kind.name(values)) or f"(unnamed, {record_id})",
         url=short_text(item.get("url")) or (f"{url_prefix}{record_id}" if url_prefix else None),
@@ -209,7 +209,7 @@ def _length(record: CrmRecord) -> int:
 
 
 def _cut(record: CrmRecord, limit: int) -> CrmRecord:
-    cut = {name: shortened(value, limit) for name, value in record.properties.items()}
+    cut = {name: shorten(value, limit) for name, value in record.properties.items()}
     return record.model_copy(update={"properties": cut})
 
 
@@ -223,12 +223,12 @@ def _associations(labels: RecordLabels, kind: Kind, item: Json) -> dict[str, lis
         if len(ids) > MAX_ASSOCIATED or page.get("paging"):
             labels.notes.append(
                 f"Only the first {MAX_ASSOCIATED} associated {plural} are listed; "
-                f"`hubspot_search_{plural}` with `{kind.one}Id: {item['id']}` lists all of them, page by page."
+                f"`hubspot_search_{plural}` with `{kind.singular}Id: {item['id']}` lists all of them, page by page."
             )
     return ids_by_kind
 
 
 def _cut_note(kind: Kind, limit: int) -> str:
-    more = f"`hubspot_get_{kind.one}` with one property in `properties` reads up to {ALONE[0]:,} characters of it"
+    more = f"`hubspot_get_{kind.singular}` with one property in `properties` reads up to {ALONE[0]:,} characters of it"
     where = "the rest can be seen in HubSpot" if limit == ALONE[0] else more
     return f"Values longer than {limit:,} characters are cut and end in …; {where}."

@@ -89,7 +89,7 @@ class Page(Params):
     @model_validator(mode="before")
     @classmethod
     def _reject_search_fields(cls, args: object) -> object:
-        return reject_search_fields(args, SEARCH_PARAMETERS, f"hubspot_search_{cls.kind.many}")
+        return reject_search_fields(args, SEARCH_PARAMETERS, f"hubspot_search_{cls.kind.plural}")
 
 
 class One(Params):
@@ -136,7 +136,8 @@ class Search(Params):
             return args
         if str(args.get("archived", False)).lower() in ("true", "1"):
             raise ValueError(
-                f"A search never finds deleted records; `hubspot_list_{cls.kind.many}` with `archived: true` lists them"
+                "A search never finds deleted records; "
+                f"`hubspot_list_{cls.kind.plural}` with `archived: true` lists them"
             )
         return {name: value for name, value in args.items() if name != "archived"}
 
@@ -145,7 +146,7 @@ class Search(Params):
         if not any(self.model_dump(exclude=set(NEUTRAL_PARAMETERS)).values()):
             raise ValueError(
                 "Give a `query`, a `sort` or a condition to search by; "
-                f"`hubspot_list_{self.kind.many}` lists all {self.kind.many}"
+                f"`hubspot_list_{self.kind.plural}` lists all {self.kind.plural}"
             )
         return self
 

@@ -36,17 +36,18 @@ def id_of(kind: Kind, value: object) -> str:
     if not text or is_number(text) or (kind is CONTACTS and is_email(text)):
         return text
     accepted = "a number, an email address or a URL" if kind is CONTACTS else "a number or a URL"
-    raise ValueError(f"must be {accepted}; `hubspot_search_{kind.many}` finds {kind.many} by name")
+    raise ValueError(f"must be {accepted}; `hubspot_search_{kind.plural}` finds {kind.plural} by name")
 
 
 def _id_in(link: re.Match[str], kind: Kind) -> str:
     type_id, word, record_id = link.groups()
-    linked_kind = next((kind for kind in KINDS.values() if type_id == kind.type_id or word == kind.one), None)
+    linked_kind = next((kind for kind in KINDS.values() if type_id == kind.type_id or word == kind.singular), None)
     if linked_kind is None:
-        raise ValueError(f"must be the URL of a {kind.one}; this URL is of another kind")
+        raise ValueError(f"must be the URL of a {kind.singular}; this URL is of another kind")
     if linked_kind is not kind:
         raise ValueError(
-            f"must be the URL of a {kind.one}; `hubspot_get_{linked_kind.one}` reads this URL of a {linked_kind.one}"
+            f"must be the URL of a {kind.singular}; "
+            f"`hubspot_get_{linked_kind.singular}` reads this URL of a {linked_kind.singular}"
         )
     return record_id
 

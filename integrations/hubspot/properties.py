@@ -120,11 +120,11 @@ def unknown_property_text(kind: Kind, given: str, properties: Iterable[Property]
     names |= {bare_name(definition.name): definition.name for definition in compared}
     alike = similar_names(bare_name(given), names, limit=MAX_SIMILAR)
     similar = " or ".join(dict.fromkeys(f"`{names[name]}`" for name in alike))
-    return f"There is no property `{given}` of {kind.many}.{f' Did you mean {similar}?' if similar else ''}"
+    return f"There is no property `{given}` of {kind.plural}.{f' Did you mean {similar}?' if similar else ''}"
 
 
 def name_hint(kind: Kind) -> str:
-    return f"`hubspot_get_{kind.one}` with `full: true` shows the names of all properties that have a value."
+    return f"`hubspot_get_{kind.singular}` with `full: true` shows the names of all properties that have a value."
 
 
 def _choice_list(choices: Mapping[str, str]) -> str:

@@ -17,8 +17,8 @@ COMMON_TYPES = {"hs_object_id": "number", "createdate": "datetime", OWNER: "enum
 
 @dataclass(frozen=True)
 class Kind:
-    one: str
-    many: str
+    singular: str
+    plural: str
     type_id: str
     """The type in URLs of the HubSpot app."""
 
@@ -39,18 +39,18 @@ class Kind:
 
     @property
     def path(self) -> str:
-        return f"{OBJECTS}/{self.many}"
+        return f"{OBJECTS}/{self.plural}"
 
     @property
     def definitions(self) -> str:
         """The path of its property definitions."""
-        return f"{PROPERTIES}/{self.many}"
+        return f"{PROPERTIES}/{self.plural}"
 
     def name(self, properties: Mapping[str, str | None]) -> str | None:
         candidates = (" ".join(filter(None, map(properties.get, names))) for names in self.titles)
         return next(filter(None, candidates), None)
 
-    def requested(self, selected: list[str]) -> tuple[str, ...]:
+    def requested_properties(self, selected: list[str]) -> tuple[str, ...]:
         """The properties to request: the selected or default ones, and those of the name."""
         names = tuple(name for title in self.titles for name in title)
         return tuple(dict.fromkeys([*(selected or self.shown), *names]))
@@ -105,4 +105,4 @@ DEALS = Kind(
         "amount": "number",
     },
 )
-KINDS = {kind.many: kind for kind in (CONTACTS, COMPANIES, DEALS)}
+KINDS = {kind.plural: kind for kind in (CONTACTS, COMPANIES, DEALS)}

@@ -73,7 +73,10 @@ class Records(Result):
         return "\n".join([first, *lines, *footer(self.next_cursor, self.notes)])
 
     def _names(self) -> tuple[str, str]:
-        return next(((kind.one, kind.many) for kind in KINDS.values() if kind.one == self._kind), ("record", "records"))
+        return next(
+            ((kind.singular, kind.plural) for kind in KINDS.values() if kind.singular == self._kind),
+            ("record", "records"),
+        )
 
     @property
     def _kind(self) -> str:

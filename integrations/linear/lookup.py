@@ -19,7 +19,7 @@ from integrations.linear.parsing import IDENTIFIER, UUID
 from integrations.linear.results import LinearModel, WorkflowState
 from integrations.service_client import ToolFailed
 from integrations.similar_names import similar_names, spelling_of_a_word
-from integrations.text import one_line, shortened
+from integrations.text import one_line, shorten
 
 MAX_NAMES, LIKE_LENGTH, MAX_NAME_LENGTH = 12, 2, 80
 LOOKUP_SECONDS = 3.0
@@ -61,7 +61,7 @@ class NamedNode(LinearModel):
     number: float | None = None
 
     def text(self) -> str:
-        name = shortened(one_line(self.name), MAX_NAME_LENGTH)
+        name = shorten(one_line(self.name), MAX_NAME_LENGTH)
         first = name if self.number is None else f"{self.number:g}"
         more = self.key if self.number is None else name
         return f"{first} ({more})" if more else first

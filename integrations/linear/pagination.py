@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from integrations.json_object import Json
 from integrations.linear.client import read
-from integrations.linear.rendering import bounded
+from integrations.linear.rendering import bound_node
 from integrations.linear.results import LinearModel, ListItem, Number
 from integrations.text import objects
 
@@ -66,7 +66,7 @@ def full_field(connection: object, is_wanted: bool) -> Callable[[Json], Mapping[
     """A function that builds `full` of a node; fewer nodes on a page have more room each."""
     edges = objects(connection.get("edges")) if isinstance(connection, dict) and is_wanted else []
     room = max(ROOM_OF_FULL // max(len(edges), 1), LEAST_OF_FULL)
-    return lambda node: {"full": bounded(node, room)} if is_wanted else {}
+    return lambda node: {"full": bound_node(node, room)} if is_wanted else {}
 
 
 def item_parser(kind: type[S], changes: Callable[[Json], Mapping[str, object]]) -> Callable[[Json], S]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from integrations.json_object import Json
-from integrations.text import clipped, is_clipped, one_line, shortened
+from integrations.text import clip, is_clipped, one_line, shorten
 
 EXCERPT = 240
 LONGEST_STRINGS = (4_000, 1_000, 250)
@@ -19,10 +19,10 @@ def excerpt(text: str | None, query: str) -> str | None:
         return None
     places = [line.casefold().find(word) for word in query.casefold().split() if len(word) > 2]  # noqa: PLR2004
     start = max(min((place for place in places if place >= 0), default=0) - EXCERPT // 3, 0)
-    return ("…" if start else "") + shortened(line[start:].strip(), EXCERPT)
+    return ("…" if start else "") + shorten(line[start:].strip(), EXCERPT)
 
 
-def bounded(node: Json, room: int) -> Json:
+def bound_node(node: Json, room: int) -> Json:
     """Linear's own object without empty fields, its long texts cut until it fits."""
     bounded_node: Json = {}
     for longest in (room, *LONGEST_STRINGS):
@@ -34,7 +34,7 @@ def bounded(node: Json, room: int) -> Json:
 
 def _cut(value: Any, longest: int) -> Any:
     if isinstance(value, str):
-        return clipped(value, longest)
+        return clip(value, longest)
     if isinstance(value, dict):
         return {name: _cut(item, longest) for name, item in value.items() if item is not None}
     return [_cut(item, longest) for item in value] if isinstance(value, list) else value

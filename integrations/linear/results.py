@@ -10,7 +10,7 @@ from pydantic.alias_generators import to_camel
 
 from integrations.json_object import Json
 from integrations.linear.rendering import day, entry, join_facts, json_line
-from integrations.text import one_line, shortened
+from integrations.text import one_line, shorten
 
 NO_PRIORITY = (None, "No priority")
 LONGEST_TITLE, LONGEST_DESCRIPTION = 255, 500
@@ -54,7 +54,7 @@ def short_description(value: object) -> object:
 
 def line_of(value: object) -> object:
     """Keep a text from others within one line, so that it cannot imitate a line of ours."""
-    return shortened(one_line(value), LONGEST_TITLE) if isinstance(value, str) else value
+    return shorten(one_line(value), LONGEST_TITLE) if isinstance(value, str) else value
 
 
 def finite(value: object) -> object:

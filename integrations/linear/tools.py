@@ -19,7 +19,7 @@ from integrations.linear.issue_details import (
 )
 from integrations.linear.pagination import full_field, item_parser, page
 from integrations.linear.params import GetIssue, ListIssues, ListProjects, ListTeams, SearchIssues
-from integrations.linear.rendering import bounded, excerpt, is_cut
+from integrations.linear.rendering import bound_node, excerpt, is_cut
 from integrations.linear.result_lists import HitPage, IssuePage, ProjectPage, TeamPage, paging
 from integrations.linear.results import Hit, Issue, Project, Team
 from integrations.tool import tool
@@ -172,7 +172,7 @@ def _left_out(node: Json) -> Iterator[str]:
 def _full_of_one(node: Json, is_wanted: bool) -> Json:
     """Linear's own object without comments and description, which come in parts."""
     rest = {name: value for name, value in node.items() if name not in ("comments", "description")}
-    return {"full": bounded(rest, ROOM_OF_ONE)} if is_wanted else {}
+    return {"full": bound_node(rest, ROOM_OF_ONE)} if is_wanted else {}
 
 
 def _cut(full: Iterable[Json | None], how: str) -> list[str]:

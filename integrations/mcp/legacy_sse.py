@@ -12,7 +12,7 @@ from integrations.errors import Unreachable, UnreadableResponse, UpstreamError
 from integrations.http_port import Http, HttpReply
 from integrations.mcp import jsonrpc
 from integrations.mcp.exchange import ACCEPT, STREAM, RpcOutcome, is_stream, is_success, refusal
-from integrations.mcp.session import INITIALIZED, Era, agreed, initialize
+from integrations.mcp.session import INITIALIZED, Era, initialize, negotiated_era
 from integrations.mcp.sse import EventStream, SseMessage
 
 ENDPOINT_SECONDS = 5.0
@@ -59,7 +59,7 @@ class LegacySseSession:
     async def _initialize(self) -> None:
         number = next(self._numbers)
         await self._wait_for_endpoint()
-        self.era = agreed("sse", await self._request(number, initialize(number, {}), {}))
+        self.era = negotiated_era("sse", await self._request(number, initialize(number, {}), {}))
         await self._post(INITIALIZED, {})
 
     async def _wait_for_endpoint(self) -> None:

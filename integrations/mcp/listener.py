@@ -18,7 +18,7 @@ SHORTEST_RETRY_MS, LONGEST_RETRY_MS = 1000, 60_000
 
 
 class Listener:
-    """A task that reads the stream and resumes it when it ends. A server without such a stream is not asked again."""
+    """A task that reads the stream and resumes it when it ends. For a server without such a stream it ends."""
 
     def __init__(self, http: Http, url: str, headers: Mapping[str, str], wait: Wait, on_request: OnRequest) -> None:
         self._http, self._url, self._headers = http, url, headers

@@ -83,7 +83,7 @@ def initialize(number: int, capabilities: Mapping[str, Any]) -> bytes:
     return jsonrpc.request(number, "initialize", params)
 
 
-def agreed(kind: Kind, outcome: RpcOutcome) -> Era:
+def negotiated_era(kind: Kind, outcome: RpcOutcome) -> Era:
     result = outcome.value()
     version = result.get("protocolVersion")
     if version not in LEGACY_VERSIONS:

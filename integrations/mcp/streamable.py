@@ -16,7 +16,7 @@ from integrations.mcp import jsonrpc
 from integrations.mcp.exchange import ACCEPT, STREAM, RpcOutcome, is_stream, is_success, post, read_outcome
 from integrations.mcp.listener import Listener
 from integrations.mcp.server_requests import Respondent
-from integrations.mcp.session import INITIALIZED, Era, Wait, agreed, initialize
+from integrations.mcp.session import INITIALIZED, Era, Wait, initialize, negotiated_era
 
 SESSION = "mcp-session-id"
 DEFAULT_RETRY_MS, LONGEST_RETRY_MS = 1000, 60_000
@@ -158,7 +158,7 @@ async def initialize_session(
 
 
 async def _start_session(http: Http, url: str, initialized: RpcOutcome) -> Session:
-    era = agreed("streamable", initialized)
+    era = negotiated_era("streamable", initialized)
     headers = {"MCP-Protocol-Version": str(era.version)}
     if (session_id := initialized.headers.get(SESSION)) is not None:
         if not _SESSION_ID.fullmatch(session_id):

@@ -103,7 +103,7 @@ def rate_limit(headers: Mapping[str, str], error: Json) -> Verdict:
 
 
 def server_trouble(text: str, more: Json) -> ServerTrouble:
-    saved = [more.get("committed_resource_id"), *_listed(more.get("committed_child_ids"))]
+    saved = [more.get("committed_resource_id"), *_as_list(more.get("committed_child_ids"))]
     if ids := ", ".join(str(item) for item in saved if item):
         return ServerTrouble(
             text, if_maybe_applied=f"However, Notion saved it as {ids}: do not send it again. `notion_read` shows it."
@@ -121,5 +121,5 @@ def additional_data(error: Json) -> Json:
     return more if isinstance(more, dict) else {}
 
 
-def _listed(value: object) -> list[object]:
+def _as_list(value: object) -> list[object]:
     return value if isinstance(value, list) else []

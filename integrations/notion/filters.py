@@ -19,7 +19,7 @@ TYPED_FORMS: Mapping[str, str] = {
     "formula": '{"property": "%s", "formula": {"number": {"greater_than": 5}}}, or string, checkbox, date for number',
     "rollup": '{"property": "%s", "rollup": {"any": {"rich_text": {"contains": "x"}}}}, or every, none, number, date',
 }
-"""The forms of filters for properties whose values have types of their own, which the filter must state."""
+"""The forms of filters for properties whose values have their own types, which the filter must state."""
 CONDITION_FORM = 'a condition needs a property and a test, such as {"property": "Status", "equals": "Done"}'
 MOST_VALUES = 100
 TOO_MANY = f"it has more than {MOST_VALUES} conditions and values"

@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import Any
 
 from integrations.json_object import Json
-from integrations.notion.markdown.rich_text import plain_text, to_markdown, unformatted
+from integrations.notion.markdown.rich_text import plain_rich_text, plain_text, to_markdown
 from integrations.notion.parsing import page_id
-from integrations.text import shortened
+from integrations.text import shorten
 
 READ_ONLY = (
     *("formula", "rollup", "created_time", "created_by", "last_edited_time", "last_edited_by", "unique_id", "button"),
@@ -117,7 +117,7 @@ def to_notion(kind: str, value: Any, who: FindPerson = page_id) -> Json:
 
 def quote(value: object) -> str:
     """A value, shortened for an error text."""
-    return shortened(str(value), MAX_QUOTE_LENGTH)
+    return shorten(str(value), MAX_QUOTE_LENGTH)
 
 
 def parse_moment(value: Any) -> str:
@@ -154,7 +154,7 @@ def _unwrap(value: Any) -> Any:
 def _rich_text(value: Any) -> list[Json]:
     if isinstance(value, list) and all(isinstance(item, dict) for item in value):
         return value
-    return unformatted(_string(value)) if value is not None else []
+    return plain_rich_text(_string(value)) if value is not None else []
 
 
 def _line(value: Any) -> str | None:

@@ -28,7 +28,7 @@ from integrations.notion.results import (
     location_of,
 )
 from integrations.service_client import ToolFailed, too_large_hint
-from integrations.text import one_line, shortened
+from integrations.text import one_line, shorten
 
 MAX_CHARS = 30_000
 MAX_BLOCK_CHARS = 40_000
@@ -214,7 +214,7 @@ async def _page(api: NotionClient, params: ReadPage, response: Json) -> ReadResu
 
 async def _block(api: NotionClient, params: ReadPage, block: Json) -> ReadResult:
     text = plain_text(BlockNode(block).inside.get("rich_text"))
-    title = shortened(one_line(text), LONGEST_TITLE) or str(block.get("type"))
+    title = shorten(one_line(text), LONGEST_TITLE) or str(block.get("type"))
     page, location = _without_properties(block, title, full=params.full), location_of(block.get("parent"))
     if not block.get("has_children"):
         return _read("block", page, location, text_part(render([BlockNode(block)]), params.start_cursor), [])

@@ -15,7 +15,7 @@ from integrations.notion.markdown.rich_text import plain_text
 from integrations.notion.parsing import ListPosition, address
 from integrations.notion.property_values import readable_values, title_of
 from integrations.notion.schema import MOST_PROPERTIES
-from integrations.text import clipped, more_follow, one_line
+from integrations.text import clip, more_follow, one_line
 from integrations.tool import Result
 
 MAX_VALUE = 500
@@ -27,7 +27,7 @@ MAX_LISTED = 25
 def clip_value(value: Any, max_length: int, *, has_more: bool = False) -> Any:
     """Shorten a value, and mark what is left out."""
     if isinstance(value, str):
-        return clipped(value, max_length)
+        return clip(value, max_length)
     if not isinstance(value, list):
         return value
     kept = value[:MAX_LISTED] if max_length == MAX_VALUE else value

@@ -11,7 +11,7 @@ from integrations.notion.client import NotionClient
 from integrations.notion.errors import ObjectNotFound
 from integrations.notion.lookup import Parent, find_object
 from integrations.notion.markdown.blocks import Draft, batches
-from integrations.notion.markdown.rich_text import unformatted
+from integrations.notion.markdown.rich_text import plain_rich_text
 from integrations.notion.parsing import address
 from integrations.notion.people_lookup import with_people
 from integrations.notion.results import (
@@ -73,7 +73,7 @@ async def create_page(
         await with_people(api, lambda who: schema.to_notion_values(values, who)) if schema else _title_values(values)
     )
     if name:
-        properties[schema.title if schema else "title"] = {"title": unformatted(name)}
+        properties[schema.title if schema else "title"] = {"title": plain_rich_text(name)}
     first, *others = list(batches(draft.blocks)) or [[]]
     body: Json = {"parent": parent.reference, "properties": properties}
     body |= ({"children": first} if first else {}) | _icon(icon)
@@ -105,7 +105,7 @@ async def update_page(
         page = await api.read(f"/v1/pages/{page_id}")  # for the names and types of its properties
         schema = await _schema(api, page) if values else PropertySchema.of(page.get("properties") or {})
         properties = await with_people(api, lambda who: schema.to_notion_values(values, who))
-        body["properties"] = properties | ({schema.title: {"title": unformatted(name)}} if name else {})
+        body["properties"] = properties | ({schema.title: {"title": plain_rich_text(name)}} if name else {})
         new = schema.new_options(properties)
     body |= _icon(icon)
     page = await api.write("PATCH", f"/v1/pages/{page_id}", body, check=CHECK_PAGE, if_rejected="Nothing was changed.")

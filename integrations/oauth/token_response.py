@@ -50,7 +50,7 @@ class TokenResponse:
         return self.status // 100 == HTTPStatus.OK // 100
 
     def document(self) -> Mapping[str, object] | None:
-        """None where the body is no JSON object."""
+        """None if the body is not a JSON object."""
         if len(self.body) > MAX_BYTES:
             return None
         try:

@@ -81,13 +81,13 @@ def from_link(segment: str) -> BeforeValidator:
     return BeforeValidator(read)
 
 
-def numbered(list_tool: str) -> AfterValidator:
+def require_number(list_tool: str) -> AfterValidator:
     return AfterValidator(
         _pattern_check(_NUMBER, f"must be a number or a link; `{list_tool}` with `search` finds it by name")
     )
 
 
-def identified(list_tool: str) -> AfterValidator:
+def require_uuid(list_tool: str) -> AfterValidator:
     return AfterValidator(
         _pattern_check(_UUID, f"must be a UUID or a link; `{list_tool}` with `search` finds it by name")
     )

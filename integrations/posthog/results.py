@@ -12,7 +12,7 @@ from pydantic.alias_generators import to_camel
 
 from integrations.json_object import Json
 from integrations.posthog.truncation import MOST_BYTES, is_representable
-from integrations.text import clipped, more_follow, one_line, shortened
+from integrations.text import clip, more_follow, one_line, shorten
 from integrations.tool import Result
 
 ROOM = 40_000
@@ -24,11 +24,11 @@ _TIME = re.compile(
 
 
 def line(value: object) -> object:
-    return clipped(one_line(value), LONGEST_LINE) or None if isinstance(value, str) else value
+    return clip(one_line(value), LONGEST_LINE) or None if isinstance(value, str) else value
 
 
 def prose(value: object) -> object:
-    return clipped(value.strip(), LONGEST_PROSE) or None if isinstance(value, str) else value
+    return clip(value.strip(), LONGEST_PROSE) or None if isinstance(value, str) else value
 
 
 def who(value: object) -> object:
@@ -153,7 +153,7 @@ def fitting(items: Sequence[PostHogObject]) -> int:
 
 
 def to_json(value: object, most: int = LONGEST_JSON) -> str:
-    return shortened(json.dumps(value, ensure_ascii=False), most) if value is not None else ""
+    return shorten(json.dumps(value, ensure_ascii=False), most) if value is not None else ""
 
 
 def clock(text: str, *, seconds: bool = False) -> str:

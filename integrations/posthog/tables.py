@@ -12,7 +12,7 @@ from pydantic.alias_generators import to_camel
 
 from integrations.json_object import Json
 from integrations.posthog.truncation import fit, is_cut, is_representable
-from integrations.text import clipped, one_line, shortened
+from integrations.text import clip, one_line, shorten
 
 TEXT_ROOM, BYTES_ROOM = 30_000, 100_000
 LONGEST_CELL, MOST_COLUMNS = 2_100, 60
@@ -34,12 +34,14 @@ class Table(BaseModel):
     returned: int = Field(description="The number of rows that PostHog returned; `rows` has the first of them.")
 
     def text(self) -> str:
-        rows = [[shown(cell, LONGEST_CELL) for cell in row] for row in self.rows]
-        return "\n".join([" | ".join(shown(column, LONGEST_CELL) for column in self.columns), *map(" | ".join, rows)])
+        rows = [[cell_text(cell, LONGEST_CELL) for cell in row] for row in self.rows]
+        return "\n".join(
+            [" | ".join(cell_text(column, LONGEST_CELL) for column in self.columns), *map(" | ".join, rows)]
+        )
 
     def notes(self) -> list[str]:
         """Notes on what is missing, and how to read it."""
-        cut = any(is_cut(shown(cell, LONGEST_CELL)) for row in self.rows for cell in row)
+        cut = any(is_cut(cell_text(cell, LONGEST_CELL)) for row in self.rows for cell in row)
         rest = [NOT_ALL.format(len(self.rows), self.returned)] if self.returned > len(self.rows) else []
         return [*([CUT] if cut else []), *rest]
 
@@ -51,7 +53,7 @@ def table(columns: Sequence[object], rows: Sequence[Sequence[object]]) -> Table:
         kept = _fitting_rows(rows, longest)
         if len(kept) == len(rows):
             break
-    names = [clipped(one_line(str(column)), LONGEST_SHOWN[-1]) for column in columns[:MOST_COLUMNS]]
+    names = [clip(one_line(str(column)), LONGEST_SHOWN[-1]) for column in columns[:MOST_COLUMNS]]
     return Table(columns=names, rows=kept, returned=len(rows))
 
 
@@ -59,7 +61,7 @@ def _fitting_rows(rows: Sequence[Sequence[object]], longest: int) -> list[Row]:
     text, room, kept = TEXT_ROOM, BYTES_ROOM, list[Row]()
     for row in rows:
         cells = [_cell(cell, longest) for cell in row[:MOST_COLUMNS]]
-        text -= sum(len(shown(cell, LONGEST_CELL)) + 3 for cell in cells)
+        text -= sum(len(cell_text(cell, LONGEST_CELL)) + 3 for cell in cells)
         room -= len(json.dumps(cells, ensure_ascii=False).encode())
         if kept and (text < 0 or room < 0):
             break
@@ -82,7 +84,7 @@ def table_of(response: Json) -> Table | None:
     return None if results else table([], [])
 
 
-def shown(cell: object, longest: int) -> str:
+def cell_text(cell: object, longest: int) -> str:
     """A cell on one line."""
     match cell:
         case None:
@@ -93,12 +95,12 @@ def shown(cell: object, longest: int) -> str:
             text = cell
         case _:
             text = json.dumps(cell, ensure_ascii=False)
-    return shortened(one_line(text).replace("|", "\\|"), longest)
+    return shorten(one_line(text).replace("|", "\\|"), longest)
 
 
 def _cell(value: object, longest: int) -> object:
     if isinstance(value, str):
-        return clipped(value, longest)
+        return clip(value, longest)
     if isinstance(value, list | dict | int | float):
         return fit(value, longest)[0]
     return value

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from integrations.text import clipped, shortened
+from integrations.text import clip, shorten
 
 MOST_BYTES = 150_000
 MEASURES = ((4_000, 300), (800, 100), (200, 40), (100, 15), (50, 5), (30, 2))
@@ -37,13 +37,13 @@ def fit(value: Any, room: int = MOST_BYTES // 3) -> tuple[Any, bool]:
     for text, length in MEASURES:
         if _left(value, room, text, length) >= 0:
             return prune(value, text, length), True
-    return shortened(json.dumps(prune(value, *MEASURES[-1], depth=2), ensure_ascii=False), room // 2), True
+    return shorten(json.dumps(prune(value, *MEASURES[-1], depth=2), ensure_ascii=False), room // 2), True
 
 
 def prune(value: Any, text: int, length: int, depth: int = MAX_DEPTH) -> Any:
     """The value without secrets, with a mark at each cut."""
     if isinstance(value, str):
-        return clipped(value, text)
+        return clip(value, text)
     if isinstance(value, int | float) and not is_representable(value):
         return "a number too large for JSON"
     if not depth and isinstance(value, dict | list):

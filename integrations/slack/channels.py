@@ -13,7 +13,7 @@ from integrations.service_client import ToolFailed
 from integrations.slack.client import CHANNEL_TYPES, MAX_PAGE_SIZE, SlackApi, SlackWorkspace, next_cursor
 from integrations.slack.cursors import FOREIGN_CURSOR
 from integrations.slack.markup import plain
-from integrations.slack.results import as_json, counted, in_full
+from integrations.slack.results import as_json, count_text, in_full
 from integrations.text import more_follow, objects, one_line
 from integrations.tool import Result
 
@@ -51,7 +51,7 @@ class Channel(Result):
         if self.is_archived:
             yield "archived"
         if self.members is not None:
-            yield counted(self.members, "member", "members")
+            yield count_text(self.members, "member", "members")
 
 
 class ChannelPage(Result):
@@ -63,7 +63,7 @@ class ChannelPage(Result):
 
     def text(self) -> str:
         suffix = ", and more follow" if self.next_cursor else ""
-        head = f"{counted(len(self.channels), 'channel', 'channels')}{suffix}." if self.channels else ""
+        head = f"{count_text(len(self.channels), 'channel', 'channels')}{suffix}." if self.channels else ""
         link = [f"Link to a channel: {channel.url.removesuffix(channel.id)}<ID>" for channel in self.channels[-1:]]
         next_note = [more_follow("cursor", self.next_cursor)] if self.next_cursor else []
         lines = [channel.text() for channel in self.channels]

@@ -17,7 +17,7 @@ from integrations.slack.references import MessageReference
 from integrations.slack.results import (
     MAX_SHARED,
     Message,
-    counted,
+    count_text,
     fitting,
     has_ts,
     is_notice,
@@ -57,15 +57,15 @@ class History(Result):
         return "\n\n".join([self._head(), *texts, *self._foot()])
 
     def _head(self) -> str:
-        count_text = counted(len(self.messages), "message", "messages") if self.messages else "No messages"
+        number = count_text(len(self.messages), "message", "messages") if self.messages else "No messages"
         where = f"in the thread {self.thread_ts} of {self.channel_id}" if self.thread_ts else f"in {self.channel_id}"
         order = ", oldest first" if self.thread_ts else ", newest first"
         more = ", and more follow" if self.next_cursor else ""
-        return f"{count_text} {where}{order if len(self.messages) > 1 else ''}{more}.{self._left_out()}"
+        return f"{number} {where}{order if len(self.messages) > 1 else ''}{more}.{self._left_out()}"
 
     def _left_out(self) -> str:
         notices = "join or leave notice", "join or leave notices"
-        left_out = f" {counted(self.notices, *notices)} left out." if self.notices else ""
+        left_out = f" {count_text(self.notices, *notices)} left out." if self.notices else ""
         return f"{left_out} {self.hint}" if self.hint else left_out
 
     def _foot(self) -> list[str]:

@@ -21,7 +21,7 @@ def plain(text: str, names: NameOfUser) -> str:
     return unmarked.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """Escape a text so that Slack reads no mention or link in it."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
@@ -111,7 +111,7 @@ def _inline(elements: object) -> str:
 
 def _element_markup(element: Json) -> str:
     token = _token(element)
-    return f"<{token}>" if token else escaped(_words(element))
+    return f"<{token}>" if token else escape(_words(element))
 
 
 def _token(element: Json) -> str | None:

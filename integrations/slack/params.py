@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from integrations.paging import paging_aliases
-from integrations.slack.markup import escaped
+from integrations.slack.markup import escape
 from integrations.slack.references import ChannelText, Ts, parse_reference
 from integrations.slack.timestamps import Beginning, End
 from integrations.tool import Params
@@ -112,7 +112,7 @@ class PostMessage(Params):
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         most = LONGEST_MARKDOWN if self.format == "markdown" else LONGEST_TEXT
-        length = len(escaped(self.text) if self.format == "plain" else self.text)
+        length = len(escape(self.text) if self.format == "plain" else self.text)
         if length > most:
             raise ValueError(
                 f"`text` has {length:,} characters, and a message has {most:,} at most: post the first part, "

@@ -14,7 +14,7 @@ from integrations.service_client import ToolFailed
 from integrations.slack.client import SlackApi, SlackWorkspace
 from integrations.slack.errors import LOOK_FIRST
 from integrations.slack.references import MessageReference
-from integrations.text import shortened
+from integrations.text import shorten
 from integrations.tool import Result
 
 NOTHING_POSTED = "Nothing was posted."
@@ -64,4 +64,4 @@ def posted_message(response: Json, workspace: SlackWorkspace, where: MessageRefe
             text = ""
     thread = where.thread_ts
     url = workspace.link_to_reply(channel, ts, thread) if ts and thread else workspace.link(channel, ts or None)
-    return PostedMessage(channel=channel, ts=ts, thread_ts=thread, message=shortened(text, MAX_SHOWN) or None, url=url)
+    return PostedMessage(channel=channel, ts=ts, thread_ts=thread, message=shorten(text, MAX_SHOWN) or None, url=url)

@@ -12,7 +12,7 @@ from integrations.slack.client import SlackWorkspace
 from integrations.slack.markup import content, mentioned_users, plain
 from integrations.slack.references import TS, time_of
 from integrations.slack.users import UserNames
-from integrations.text import objects, one_line, shortened
+from integrations.text import objects, one_line, shorten
 from integrations.tool import Result
 
 MAX_CHARACTERS = 40_000
@@ -49,16 +49,20 @@ class Message(Result):
     def to_text(self, *, in_thread: bool) -> str:
         """Inside a thread, the thread's `ts` is not repeated."""
         facts = [*self._facts(), *([f"reply in thread {self.thread_ts}"] if self.thread_ts and not in_thread else [])]
-        lines = [f"[{self.time}] {self.sender}: {self._indented()}", f"  {' · '.join(facts)}", *as_json(self.full)]
+        lines = [
+            f"[{self.time}] {self.sender}: {self._indented_content()}",
+            f"  {' · '.join(facts)}",
+            *as_json(self.full),
+        ]
         return "\n".join(lines)
 
-    def _indented(self) -> str:
+    def _indented_content(self) -> str:
         return "\n  ".join(self.content.splitlines()) or "(no text)"
 
     def _facts(self) -> Iterator[str]:
         yield f"ts {self.ts}"
         if self.replies:
-            yield f"thread: {counted(self.replies, 'reply', 'replies')}"
+            yield f"thread: {count_text(self.replies, 'reply', 'replies')}"
         if self.reactions:
             yield f"reactions: {', '.join(self.reactions)}"
         if self.files:
@@ -141,7 +145,7 @@ def fitting(messages: Iterable[Message]) -> Iterator[Message]:
         yield message
 
 
-def counted(number: int, singular: str, plural: str) -> str:
+def count_text(number: int, singular: str, plural: str) -> str:
     return f"{number:,} {singular if number == 1 else plural}"
 
 
@@ -164,7 +168,7 @@ def _file(file: Json) -> str:
 
 def _line(text: str) -> str:
     """Keep a text from others within one line, so that it cannot imitate a line of ours."""
-    return shortened(one_line(text), MAX_NAME_LENGTH)
+    return shorten(one_line(text), MAX_NAME_LENGTH)
 
 
 def _cut(raw: str, people: UserNames, longest: int, rest: str) -> str:

@@ -9,7 +9,7 @@ from integrations.service_client import ToolFailed
 from integrations.slack import channels, history, lookup, posting
 from integrations.slack.client import SlackApi, SlackWorkspace
 from integrations.slack.cursors import HistoryCursor
-from integrations.slack.markup import escaped
+from integrations.slack.markup import escape
 from integrations.slack.params import ListChannels, PostMessage, ReadHistory
 from integrations.slack.references import MessageReference, parse_reference
 from integrations.slack.timestamps import is_relative, resolve
@@ -111,7 +111,7 @@ def _message(params: PostMessage, where: MessageReference) -> Json:
         case "mrkdwn":
             message["text"] = params.text
         case "plain":
-            message |= {"text": escaped(params.text), "mrkdwn": False}
+            message |= {"text": escape(params.text), "mrkdwn": False}
     if where.thread_ts:
         message["thread_ts"] = where.thread_ts
     if params.also_in_channel:

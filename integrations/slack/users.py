@@ -10,7 +10,7 @@ from integrations.errors import UpstreamError
 from integrations.json_object import Json
 from integrations.service_client import ToolFailed
 from integrations.slack.client import SlackApi
-from integrations.text import one_line, shortened
+from integrations.text import one_line, shorten
 
 SCOPE = "users:read"
 MAX_NAME_LENGTH = 80
@@ -68,4 +68,4 @@ def _name_of(user: Json) -> str:
 
 def _name_in(profile: Json) -> str:
     names = (profile.get(field) for field in ("display_name", "real_name", "name"))
-    return shortened(one_line(next((str(name) for name in names if name), "")), MAX_NAME_LENGTH)
+    return shorten(one_line(next((str(name) for name in names if name), "")), MAX_NAME_LENGTH)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.servers.slugs import MAX_SLUG, NOTHING_LEFT, SLUG_PATTERN, is_reserved, numbered, slug_of
+from api.servers.slugs import MAX_SLUG, NOTHING_LEFT, SLUG_PATTERN, is_reserved, slug_candidates, slug_of
 
 LEGAL = re.compile(SLUG_PATTERN)
 
@@ -63,7 +63,7 @@ def test_no_name_yields_a_reserved_slug(start: str, rest: str) -> None:
 
 @given(st.from_regex(SLUG_PATTERN, fullmatch=True).filter(lambda slug: not is_reserved(slug)))
 def test_numbered_slugs_are_valid_and_distinct(slug: str) -> None:
-    slugs = list(islice(numbered(slug), 120))
+    slugs = list(islice(slug_candidates(slug), 120))
 
     assert slugs[0] == slug
     assert all(LEGAL.fullmatch(each) and not is_reserved(each) for each in slugs)
@@ -71,9 +71,9 @@ def test_numbered_slugs_are_valid_and_distinct(slug: str) -> None:
 
 
 def test_numbers_count_from_two() -> None:
-    assert list(islice(numbered("weather"), 4)) == ["weather", "weather-2", "weather-3", "weather-4"]
-    assert list(islice(numbered("a" * 24), 3)) == ["a" * 24, "a" * 22 + "-2", "a" * 22 + "-3"]
-    assert list(islice(numbered("a" * 21 + "-bb"), 2))[1] == "a" * 21 + "-2"
+    assert list(islice(slug_candidates("weather"), 4)) == ["weather", "weather-2", "weather-3", "weather-4"]
+    assert list(islice(slug_candidates("a" * 24), 3)) == ["a" * 24, "a" * 22 + "-2", "a" * 22 + "-3"]
+    assert list(islice(slug_candidates("a" * 21 + "-bb"), 2))[1] == "a" * 21 + "-2"
 
 
 def test_the_fallback_slug_is_valid() -> None:

@@ -155,7 +155,7 @@ class KeyRing:
     async def _rewrap(self, item: Item) -> bool:
         context = _context(item.key.pk, version_of(item))
         try:
-            wrapped = await self._roots.wrap(await self._roots.unwrap(_wrapped(item), context), context)
+            wrapped = await self._roots.wrap(await self._roots.unwrap(_wrapped_key(item), context), context)
             await self._store.write(Put(item.key, {**item.data, **_wrapped_data(wrapped)}, IfVersion(item.version)))
         except (
             CannotOpen,
@@ -169,7 +169,7 @@ class KeyRing:
         items = await self._store.get_many([head_key, key])
         if len(items) < 2 or version < _head(items[head_key]).minimum:  # noqa: PLR2004  # both, or there is no key
             raise CannotOpen
-        return await self._roots.unwrap(_wrapped(items[key]), _context(partition, version))
+        return await self._roots.unwrap(_wrapped_key(items[key]), _context(partition, version))
 
     def _remember(self, loaded: tuple[str, int], secret: Secret) -> None:
         now = self._clock.monotonic()
@@ -201,5 +201,5 @@ def _wrapped_data(wrapped: WrappedKey) -> dict[str, str]:
     return {"root": wrapped.root_id, "wrapped": to_text(wrapped.blob)}
 
 
-def _wrapped(item: Item) -> WrappedKey:
+def _wrapped_key(item: Item) -> WrappedKey:
     return WrappedKey(item.data["root"], from_text(item.data["wrapped"]))

@@ -95,7 +95,7 @@ async def _reseal(store: Store, vault: Vault, key: Key, announce: Announcement) 
     sealing, item = await vault.sealer(key.pk), await store.get(key)
     if item is None:
         return 0
-    before = _sealed(item)
+    before = _sealed_values(item)
     after = {
         field: await _newest(vault, sealing, SecretLocation(key.sk, field), text) for field, text in before.items()
     }
@@ -129,13 +129,13 @@ async def _items(store: Store, partition: str) -> AsyncIterator[Item]:
         after = page[-1].key.sk
 
 
-def _sealed(item: Item) -> Mapping[str, str]:
+def _sealed_values(item: Item) -> Mapping[str, str]:
     sealed: Mapping[str, str] = item.data.get(SEALED, {})
     return sealed
 
 
 def _versions(item: Item) -> list[int | None]:
-    return [_version(text) for text in _sealed(item).values()]
+    return [_version(text) for text in _sealed_values(item).values()]
 
 
 def _version(text: str) -> int | None:

@@ -68,7 +68,7 @@ class EgressPolicy:
         names = frozenset(entry for entry in entries if isinstance(entry, str))
         return cls(names, tuple(dict.fromkeys(entry for entry in entries if not isinstance(entry, str))))
 
-    def allowed(self, host: Host) -> bool:
+    def allows(self, host: Host) -> bool:
         """Whether the list holds this name, or a network with this address."""
         if isinstance(host, str):
             return host in self.names
@@ -79,7 +79,7 @@ class EgressPolicy:
     def allows_address(self, name: str, address: Address) -> bool:
         """Whether a connection for `name` may go to `address`."""
         block = non_public_range(address)
-        return block is None or self.allowed(address) or (block.kind == "inside" and self.allowed(name))
+        return block is None or self.allows(address) or (block.kind == "inside" and self.allows(name))
 
     def __str__(self) -> str:
         return ", ".join([*sorted(self.names), *map(str, self.networks)])
@@ -91,7 +91,7 @@ class Origin(NamedTuple):
     port: int
 
     def __str__(self) -> str:
-        return f"{self.scheme}://{_bracketed(self.host)}:{self.port}"
+        return f"{self.scheme}://{_bracket_ipv6(self.host)}:{self.port}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class CheckedUrl:
     @property
     def authority(self) -> str:
         """The `Host` header."""
-        host = _bracketed(self.host)
+        host = _bracket_ipv6(self.host)
         return host if self.port == DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
 
     @property
@@ -124,7 +124,7 @@ class CheckedUrl:
 def check_url(url: str, egress: EgressPolicy) -> CheckedUrl:
     scheme, authority, rest = _split(url)
     host, given_port = _host_and_port(authority)
-    is_allowed = egress.allowed(host)
+    is_allowed = egress.allows(host)
     if not is_allowed:
         _check_public(host)
     port = given_port or DEFAULT_PORTS[scheme]
@@ -189,7 +189,7 @@ def _check_wire(scheme: str, port: int) -> None:
         raise UrlRefused(f"The port must be 443 or from {FIRST_UNPRIVILEGED_PORT} up. Use such a port{OR_ASK}")
 
 
-def _bracketed(host: str) -> str:
+def _bracket_ipv6(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 

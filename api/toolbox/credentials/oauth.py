@@ -9,7 +9,7 @@ from api.connections.tokens.access_tokens import AccessToken, AccessTokens
 from api.connections.tokens.errors import NotConnected, ReconnectRequired, TokenTemporarilyUnavailable
 from api.kit.clock import Clock
 from api.servers.server import OAuthGrant, Server
-from api.toolbox.failures import CLIENT_LACKS, client_refused, ended, lacking, not_consented, not_now
+from api.toolbox.failures import CLIENT_LACKS, client_refused, ended, missing_scopes, not_consented, not_now
 from api.toolbox.output.redaction import NO_SECRETS, Redactor
 from integrations import StatusRefused, challenge_of
 
@@ -48,9 +48,9 @@ class OAuthCredentials:
         if refused.status == HTTPStatus.FORBIDDEN and challenge.error == "insufficient_scope" and challenge.scopes:
             scopes = challenge.scopes[:MOST_SCOPES]
             if self._server.oauth_grant == OAuthGrant.CLIENT_CREDENTIALS:
-                raise lacking(scopes, CLIENT_LACKS)
+                raise missing_scopes(scopes, CLIENT_LACKS)
             if await self._tokens.record_missing_scopes(self._ctx, self._server, scopes):
-                raise lacking(scopes)
+                raise missing_scopes(scopes)
         return False
 
     async def _load(self, refused: AccessToken | None = None) -> None:

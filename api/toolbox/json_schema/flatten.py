@@ -86,14 +86,14 @@ def _branches(alternatives: object, root: Mapping[str, Any], budget: Iterator[in
     return [_flatten(alternative, root, budget) for alternative in schemas if next(budget, None) is not None]
 
 
-def _merge(one: Schema, other: Schema) -> Schema:
+def _merge(first: Schema, second: Schema) -> Schema:
     """What both require. If both have the same keyword, that of the first is kept."""
-    properties = dict(_map(one, "properties"))
-    for name, value in _map(other, "properties").items():
+    properties = dict(_map(first, "properties"))
+    for name, value in _map(second, "properties").items():
         properties[name] = {"allOf": [properties[name], value]} if properties.get(name, value) != value else value
-    required = list(dict.fromkeys([*_names(one), *_names(other)]))
-    every = [*_list(one, "allOf"), *_list(other, "allOf")]
-    both = {**other, **one, "properties": properties, "required": required}
+    required = list(dict.fromkeys([*_names(first), *_names(second)]))
+    every = [*_list(first, "allOf"), *_list(second, "allOf")]
+    both = {**second, **first, "properties": properties, "required": required}
     return both | {"allOf": every} if every else both
 
 

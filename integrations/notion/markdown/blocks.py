@@ -12,7 +12,7 @@ from markdown_it.tree import SyntaxTreeNode
 from integrations.json_object import Json
 from integrations.notion.markdown.languages import language
 from integrations.notion.markdown.parser import parse_blocks
-from integrations.notion.markdown.rich_text import Image, from_markdown, parts_from_markdown, unformatted
+from integrations.notion.markdown.rich_text import Image, from_markdown, parts_from_markdown, plain_rich_text
 from integrations.service_client import ToolFailed
 
 MAX_BLOCKS = 100
@@ -93,7 +93,7 @@ class _Writer:
             case "table" if depth == MAX_DEPTH:  # its rows would be too deep
                 self.is_flattened = True
                 rows = "\n".join(" | ".join(row) for row in node.meta["rows"])
-                yield _block("code", rich_text=unformatted(rows), language=language(""))
+                yield _block("code", rich_text=plain_rich_text(rows), language=language(""))
             case _:
                 yield from _leaf_blocks(node)
 
@@ -133,7 +133,7 @@ def _leaf_blocks(node: SyntaxTreeNode) -> Iterator[Json]:
             yield _block(f"heading_{min(len(node.markup), 3)}", rich_text=from_markdown(node.children[0].content))
         case "fence":
             text = node.content.removesuffix("\n")
-            yield _block("code", rich_text=unformatted(text), language=language(node.info))
+            yield _block("code", rich_text=plain_rich_text(text), language=language(node.info))
         case "equation":
             yield _block("equation", expression=node.content)
         case "hr":
@@ -145,7 +145,7 @@ def _leaf_blocks(node: SyntaxTreeNode) -> Iterator[Json]:
 def _part_block(part: list[Json] | Image) -> Json:
     if not isinstance(part, Image):
         return _block("paragraph", rich_text=part)
-    caption = {"caption": unformatted(part.caption)} if part.caption else {}
+    caption = {"caption": plain_rich_text(part.caption)} if part.caption else {}
     return _block("image", type="external", external={"url": part.url}, **caption)
 
 

@@ -27,7 +27,7 @@ RichText = list[Json]
 
 @dataclass(frozen=True)
 class Image:
-    """An image that has a line of its own."""
+    """An image on a separate line."""
 
     url: str
     caption: str
@@ -87,17 +87,17 @@ def _target(item: Json) -> str:
 def from_markdown(markdown: str) -> RichText:
     """The rich text of one paragraph; unformatted if it has more pieces than Notion accepts."""
     items = _items(_parse_runs(_tokens(markdown)))
-    return items if items and len(items) <= MAX_ITEMS else unformatted(markdown)
+    return items if items and len(items) <= MAX_ITEMS else plain_rich_text(markdown)
 
 
 def parts_from_markdown(markdown: str) -> list[RichText | Image]:
     """The rich text of one paragraph, divided at lines that consist only of an image."""
     parts = list(_parts(_tokens(markdown)))
     has_too_many = any(len(part) > MAX_ITEMS for part in parts if isinstance(part, list))
-    return [unformatted(markdown)] if has_too_many or not parts else parts
+    return [plain_rich_text(markdown)] if has_too_many or not parts else parts
 
 
-def unformatted(text: str) -> RichText:
+def plain_rich_text(text: str) -> RichText:
     """The text without formatting, in pieces of the length that Notion accepts."""
     return _items([_Run(text)])
 

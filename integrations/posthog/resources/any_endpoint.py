@@ -122,7 +122,7 @@ class Anything(Result):
 
     def text(self) -> str:
         next_note = more_follow("params", self.next_params) if self.next_params else ""
-        paragraphs = (f"GET {self.path}", *self.notes, _written(self.body), next_note)
+        paragraphs = (f"GET {self.path}", *self.notes, _json_text(self.body), next_note)
         return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
 
 
@@ -150,7 +150,7 @@ async def posthog_get(api: PosthogApi, request: Get) -> Anything:
 def _result(request: Get, body: Any) -> Anything:
     page, kept, total = _page(body)
     shown, is_cut = fit(page, ROOM_OF_BODY // 2)
-    if len(_written(shown)) > ROOM_OF_TEXT:
+    if len(_json_text(shown)) > ROOM_OF_TEXT:
         shown, is_cut = fit(page, ROOM_OF_TEXT)
     next_params, notes = _next_params(request, body, kept, total)
     return Anything(
@@ -168,7 +168,7 @@ def _page(body: Any) -> tuple[Any, int, int]:
         return body, 0, 0
     kept, room = 0, ROOM_OF_TEXT - 2_000
     for result in results:
-        room -= len(_written(result)) + 2
+        room -= len(_json_text(result)) + 2
         if room < 0 and kept >= FEWEST:
             break
         kept += 1
@@ -194,5 +194,5 @@ def _offset(request: Get) -> int:
     return int(given) if _NUMBER.fullmatch(given) else 0
 
 
-def _written(value: object) -> str:
+def _json_text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)

@@ -10,10 +10,19 @@ from pydantic import BeforeValidator, Field
 from integrations.json_object import Json
 from integrations.posthog.client import PosthogApi, Project
 from integrations.posthog.objects import Details, cut_notes, full_object, list_objects, read, read_object
-from integrations.posthog.params import PAGING_ALIASES, Full, InProject, Paged, Searched, Words, from_link, numbered
+from integrations.posthog.params import (
+    PAGING_ALIASES,
+    Full,
+    InProject,
+    Paged,
+    Searched,
+    Words,
+    from_link,
+    require_number,
+)
 from integrations.posthog.resources.insights import source
 from integrations.posthog.results import Line, Page, Part, PostHogObject, Prose, Unusual, Who, prose
-from integrations.text import clipped
+from integrations.text import clip
 from integrations.tool import tool
 
 DASHBOARDS, ANNOTATIONS, LIST = "dashboards", "annotations", "posthog_list_dashboards"
@@ -22,7 +31,7 @@ OF_INSIGHTS = "dashboard_item"
 """PostHog's name for the scope of an annotation on an insight."""
 Body = Annotated[
     str | None,
-    BeforeValidator(lambda value: clipped(" ".join(value.split()), LONGEST_TILE) if isinstance(value, str) else value),
+    BeforeValidator(lambda value: clip(" ".join(value.split()), LONGEST_TILE) if isinstance(value, str) else value),
 ]
 
 
@@ -31,7 +40,7 @@ class GetDashboard(InProject):
         **InProject.aliases,
         **dict.fromkeys(("id", "dashboard", "url"), "dashboard_id"),
     }
-    dashboard_id: Annotated[str, from_link("dashboard"), numbered(LIST)] = Field(
+    dashboard_id: Annotated[str, from_link("dashboard"), require_number(LIST)] = Field(
         description="Its number, or a link to it.", examples=["31"]
     )
     full: Full = False

@@ -31,7 +31,7 @@ from integrations.posthog.params import (
     from_link,
     is_number,
     is_uuid,
-    numbered,
+    require_number,
 )
 from integrations.posthog.results import Count, Line, Page, PostHogObject, Prose, Unusual, Who
 from integrations.posthog.truncation import fit
@@ -89,7 +89,7 @@ class GetPerson(InProject):
 
 class GetCohort(InProject):
     aliases: ClassVar[Mapping[str, str]] = {**InProject.aliases, **dict.fromkeys(("id", "cohort", "url"), "cohort_id")}
-    cohort_id: Annotated[str, from_link(COHORTS), numbered(LIST_COHORTS)] = Field(
+    cohort_id: Annotated[str, from_link(COHORTS), require_number(LIST_COHORTS)] = Field(
         description="Its number, or a link to it.", examples=["41"]
     )
     full: Full = False

@@ -10,7 +10,7 @@ from pydantic import Field
 from integrations.json_object import Json
 from integrations.posthog.client import PosthogApi, Project
 from integrations.posthog.objects import Details, cut_notes, full_object, list_objects, read, read_object
-from integrations.posthog.params import PAGING_ALIASES, Full, InProject, Searched, choice, from_link, identified
+from integrations.posthog.params import PAGING_ALIASES, Full, InProject, Searched, choice, from_link, require_uuid
 from integrations.posthog.results import Count, Line, Number, Page, Part, PostHogObject, Prose, Unusual, Who
 from integrations.service_client import ToolFailed
 from integrations.tool import tool
@@ -46,7 +46,7 @@ class GetSurvey(InProject):
         **dict.fromkeys(("id", "survey", "url"), "survey_id"),
         **dict.fromkeys(("results", "statistics"), "stats"),
     }
-    survey_id: Annotated[str, from_link(PLACE), identified(LIST)] = Field(
+    survey_id: Annotated[str, from_link(PLACE), require_uuid(LIST)] = Field(
         description="Its UUID, or a link to it.", examples=["018f2a52-7c1e-0000-9d0c-1f6f0a5b7c11"]
     )
     stats: bool = Field(default=True, description="Also count how often it was shown and answered.")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from demo.services.notion.rules import check_blocks
 from integrations.notion.markdown.blocks import batches, to_blocks
 from integrations.notion.markdown.rendering import BlockNode, render
-from integrations.notion.markdown.rich_text import from_markdown, to_markdown, unformatted
+from integrations.notion.markdown.rich_text import from_markdown, plain_rich_text, to_markdown
 from integrations.notion.params import LONGEST_CONTENT
 from integrations.service_client import ToolFailed
 
@@ -258,11 +258,11 @@ def test_a_long_table_becomes_several_with_the_same_header() -> None:
 
 def test_long_text_is_split_to_notions_limit() -> None:
     assert [len(each["text"]["content"]) for each in from_markdown("x" * 4500)] == [2000, 2000, 500]
-    assert "".join(each["text"]["content"] for each in unformatted("ab" * 3000)) == "ab" * 3000
+    assert "".join(each["text"]["content"] for each in plain_rich_text("ab" * 3000)) == "ab" * 3000
 
 
 def test_surplus_marks_stay_as_text() -> None:
-    assert from_markdown("**a** " * 80) == unformatted("**a** " * 80)
+    assert from_markdown("**a** " * 80) == plain_rich_text("**a** " * 80)
 
 
 @pytest.mark.parametrize(
@@ -324,5 +324,5 @@ def test_any_text_becomes_valid_blocks_that_can_be_rendered(markdown: str) -> No
 
 @given(st.text(max_size=300))
 def test_no_piece_of_any_text_is_lost_between_marks(text_: str) -> None:
-    assert "".join(each["text"]["content"] for each in unformatted(text_)) == text_
+    assert "".join(each["text"]["content"] for each in plain_rich_text(text_)) == text_
     assert all(len(each["text"]["content"]) <= 2000 for each in from_markdown(text_))

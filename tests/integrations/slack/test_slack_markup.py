@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from integrations.slack.markup import content, escaped, mentioned_users, plain
+from integrations.slack.markup import content, escape, mentioned_users, plain
 
 NAMES = {"U0ADA000001": "Ada"}
 
@@ -31,8 +31,8 @@ def test_markup_is_read_as_people_see_it(text: str, expected: str) -> None:
 
 def test_escaped_text_round_trips() -> None:
     text = "<!channel> & <@U0ADA000001> &amp; <https://a.com|b>"
-    assert "<" not in escaped(text)
-    assert plain(escaped(text), NAMES.get) == text
+    assert "<" not in escape(text)
+    assert plain(escape(text), NAMES.get) == text
 
 
 def test_mentioned_users_are_listed() -> None:
