@@ -14,8 +14,6 @@ CODE = ("api", "integrations")
 WORDS = re.compile(r"\b(?:told|nobody|somebody|whoever)\b", re.IGNORECASE)
 # Names of variables, parameters and functions for which the domain has a noun or a verb.
 NAMES = frozenset({"told", "said"})
-# Files with such a word in a docstring; the list can only shrink.
-EXEMPT = {"api/kit/http_client/client.py"}
 
 
 def vague_words(module: Module) -> Iterator[str]:
@@ -37,13 +35,9 @@ def vague_names(module: Module) -> Iterator[str]:
 
 
 def test_prose_uses_the_nouns_of_the_domain() -> None:
-    words = [word for module in modules(*CODE) if module.path not in EXEMPT for word in vague_words(module)]
+    words = [word for module in modules(*CODE) for word in vague_words(module)]
 
     assert not words, named(words)
-
-
-def test_every_exemption_is_needed() -> None:
-    assert {module.path for module in modules(*CODE) if any(vague_words(module))} >= EXEMPT
 
 
 def test_names_say_what_they_hold() -> None:
