@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.architecture.modules import Module, modules, named
+from tests.architecture.modules import Module, bullet_list, modules
 
 CODE = ("api", "integrations")
 WORDS = re.compile(r"\b(?:told|nobody|somebody|whoever)\b", re.IGNORECASE)
@@ -37,13 +37,13 @@ def vague_names(module: Module) -> Iterator[str]:
 def test_prose_uses_the_nouns_of_the_domain() -> None:
     words = [word for module in modules(*CODE) for word in vague_words(module)]
 
-    assert not words, named(words)
+    assert not words, bullet_list(words)
 
 
 def test_names_say_what_they_hold() -> None:
     names = [name for module in modules(*CODE) for name in vague_names(module)]
 
-    assert not names, named(names)
+    assert not names, bullet_list(names)
 
 
 @pytest.mark.parametrize(
