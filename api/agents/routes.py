@@ -36,19 +36,7 @@ MANY = TypeAdapter(list[AgentView])
 
 
 def view(agent: Agent) -> AgentView:
-    return AgentView(
-        id=agent.id,
-        name=agent.name,
-        description=agent.description,
-        instructions=agent.instructions,
-        enabled_mcp_server_ids=list(agent.enabled_mcp_server_ids),
-        enabled_mcp_server_tool_names={
-            server_id: list(names) for server_id, names in agent.enabled_mcp_server_tool_names.items()
-        },
-        created_at=agent.created_at,
-        updated_at=agent.updated_at,
-        version=agent.version,
-    )
+    return AgentView.model_validate(agent, from_attributes=True)
 
 
 def item_response(agent: Agent) -> Response[bytes]:

@@ -37,13 +37,7 @@ MANY = TypeAdapter(list[WorkspaceView])
 
 
 def view(workspace: Workspace) -> WorkspaceView:
-    return WorkspaceView(
-        id=workspace.id,
-        name=workspace.name,
-        created_at=workspace.created_at,
-        updated_at=workspace.updated_at,
-        version=workspace.version,
-    )
+    return WorkspaceView.model_validate(workspace, from_attributes=True)
 
 
 @get(

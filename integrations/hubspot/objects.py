@@ -83,14 +83,14 @@ async def read(api: HubSpotApi, kind: Kind, record_id: str, params: One) -> CrmR
     """Read one record; the `record_id` of a contact may also be an email address."""
     try:
         with too_large_hint(_advice(params)):
-            parts = await _load_parts(api, kind, record_id, params)
+            batches = await _load_parts(api, kind, record_id, params)
     except ToolFailed as failed:
         if failed.text != NOT_FOUND:
             raise
         raise ToolFailed("upstream_refused", _not_found_text(kind, record_id, params)) from failed
-    properties = dict(chain.from_iterable((part.get("properties") or {}).items() for part in parts))
+    properties = dict(chain.from_iterable((batch.get("properties") or {}).items() for batch in batches))
     labels = RecordLabels(api)
-    return await read_one(labels, kind, parts[0] | {"properties": properties}, params.properties, full=params.full)
+    return await read_one(labels, kind, batches[0] | {"properties": properties}, params.properties, full=params.full)
 
 
 async def _load_parts(api: HubSpotApi, kind: Kind, record_id: str, params: One) -> list[Json]:

@@ -115,13 +115,13 @@ def _test_condition(definition: PropertyDefinition, test: Json) -> Json:
     return {head: definition.name, definition.kind: test}
 
 
-def _tests(definition: PropertyDefinition, given: Any) -> Json:
+def _tests(definition: PropertyDefinition, value_or_tests: Any) -> Json:
     """The tests, which may stand below the name of a type, even a wrong one."""
-    if given is None:
+    if value_or_tests is None:
         return {"equals": False} if definition.kind == "checkbox" else {"is_empty": True}
-    if not isinstance(given, Mapping):
-        return {default_test(definition): given}
-    tests = {name: value for name, value in given.items() if name not in ("property", "timestamp", "type")}
+    if not isinstance(value_or_tests, Mapping):
+        return {default_test(definition): value_or_tests}
+    tests = {name: value for name, value in value_or_tests.items() if name not in ("property", "timestamp", "type")}
     inner = {name: value for name, value in tests.items() if isinstance(value, dict) and not is_test(name)}
     if inner and len(tests) == 1:
         return _tests(definition, *inner.values()) if any(inner.values()) else tests

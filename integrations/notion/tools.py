@@ -225,12 +225,12 @@ async def notion_append_blocks(api: NotionClient, params: AppendBlocks) -> Appen
 async def _create_draft(content: str | None, children: Sequence[object] | None = None) -> Draft:
     """Convert in a thread, since long texts take seconds. A text among the children is Markdown."""
     items = [content or "", *(children or ())]
-    parts = [item for item in items if isinstance(item, str | dict)]
-    if len(parts) < len(items):
+    sections = [item for item in items if isinstance(item, str | dict)]
+    if len(sections) < len(items):
         raise ToolFailed("invalid_arguments", "`children`: each must be a block or a text in Markdown.")
-    if sum(len(part) for part in parts if isinstance(part, str)) > LONGEST_CONTENT:
+    if sum(len(section) for section in sections if isinstance(section, str)) > LONGEST_CONTENT:
         raise ToolFailed("invalid_arguments", TOO_LONG)
-    draft = await to_thread(draft_from_parts, parts)
+    draft = await to_thread(draft_from_parts, sections)
     if len(draft.blocks) > MOST_BLOCKS:
         raise ToolFailed("invalid_arguments", TOO_MANY.format(len(draft.blocks)))
     return draft

@@ -111,7 +111,7 @@ class HistoryRequest:
     @property
     def hint(self) -> str | None:
         """The note for a time range without messages."""
-        bounds = [name for name, given in (("`oldest`", self.oldest), ("`latest`", self.latest)) if given]
+        bounds = [name for name, bound in (("`oldest`", self.oldest), ("`latest`", self.latest)) if bound]
         return EMPTY_RANGE.format(" and ".join(bounds)) if bounds else None
 
     def cursor_after(self, ts: str) -> HistoryCursor:
@@ -199,7 +199,7 @@ def _next_cursor(
 
 async def thread_of(api: SlackApi, where: MessageReference) -> MessageReference:
     """Check that the message exists, and return its thread's first message. Slack accepts replies to missing messages
-    and shows them to no one.
+    but does not show them.
     """
     page = await api.call_method("conversations.replies", channel=where.channel, ts=where.thread_ts, limit=1)
     return _at_thread_start(where, page)

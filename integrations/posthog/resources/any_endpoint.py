@@ -190,8 +190,8 @@ def _next_params(request: Get, body: Any, kept: int, total: int) -> tuple[Json, 
 
 
 def _offset(request: Get) -> int:
-    given = str(request.params.get("offset", 0))
-    return int(given) if _NUMBER.fullmatch(given) else 0
+    value = str(request.params.get("offset", 0))
+    return int(value) if _NUMBER.fullmatch(value) else 0
 
 
 def _json_text(value: object) -> str:
