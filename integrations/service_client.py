@@ -196,7 +196,7 @@ class ServiceClient:
     async def _send(
         self, method: Method, url: str, headers: Mapping[str, str], content: bytes, if_lost: str | None, attempt: int
     ) -> Reply | None:
-        """None if the request should be repeated. `if_lost` is None if repeating is harmless."""
+        """Send once; None if the request should be repeated. `if_lost` is None if repeating is harmless."""
         try:
             async with self._http.request(method, url, headers, content) as reply:
                 return Reply(

@@ -24,7 +24,7 @@ class Toolkit:
 
 
 def load_toolkit(service: Service) -> Toolkit | None:
-    """None if the folder has no `tools.py`: the service can be connected but not used."""
+    """The toolkit of a service; None if its folder has no `tools.py`: it can be connected but not used."""
     return _load(service.folder) if service.folder else None
 
 

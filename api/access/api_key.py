@@ -33,7 +33,7 @@ class ApiKey:
 
     @classmethod
     def parse(cls, text: str) -> ApiKey | None:
-        """None if the text is malformed or its checksum is wrong."""
+        """The parsed key; None if the text is malformed or its checksum is wrong."""
         if not KEY_PATTERN.fullmatch(text):
             return None
         body, checksum = text[:-CHECKSUM_LENGTH], text[-CHECKSUM_LENGTH:]

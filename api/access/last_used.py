@@ -43,7 +43,7 @@ class LastUsedRecorder:
         await self._writes.finish()
 
     async def _write(self, partition: str, key_id: str, key_expires_at: str | None) -> None:
-        """At most one write a minute for each key, also if several processes serve it."""
+        """Write at most once a minute for each key, even if several processes serve it."""
         now = self._clock.now()
         try:
             previous = (await self.get_many(partition, [key_id])).get(key_id)

@@ -24,7 +24,7 @@ class Peppers:
         return version, pepper
 
     async def any(self) -> Secret:
-        """For a hash whose result is ignored."""
+        """Any pepper, for a hash whose result is ignored."""
         if not self._cached:
             await self.current()
         return next(iter(self._cached.values()))

@@ -25,7 +25,7 @@ class AgentRepository:
         return await self._snapshot.get_rendered(_record(agent_id), Agent.of, show)
 
     async def get(self, agent_id: str) -> Agent | None:
-        """As stored now; for changing."""
+        """The agent as it is stored now, to be changed."""
         item = await self._store.get(self._key(agent_id))
         return Agent.of(item) if item else None
 

@@ -49,7 +49,7 @@ class CallLog:
 
     @property
     def dropped(self) -> int:
-        """How many records were dropped before being stored."""
+        """The number of records that were dropped before being stored."""
         return self._dropped
 
     def add(self, call: ToolCallRecord) -> None:

@@ -45,7 +45,7 @@ class Journal:
         await self.write(ctx.principal, [*changes, *self.records(ctx.workspace_id, ctx, event)])
 
     async def write(self, principal: Principal, changes: Sequence[Change]) -> None:
-        """Only while the principal has its rights: they may have been revoked while the request's body arrived."""
+        """Write only if the principal still has its rights, which may have been revoked while the body arrived."""
         if principal.has_expired(self._clock.now()):
             raise Unauthorized
         checks = existence_checks(principal)

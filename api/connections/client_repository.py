@@ -81,7 +81,7 @@ def client_secret_use_key(server_id: str) -> str:
 
 
 def registration_key(issuer: str, client_id: str) -> str:
-    """By issuer, so that a client of one authorization server is never used at another. An issuer may have several."""
+    """The key contains the issuer, so that a client is never used at another. An issuer may have several clients."""
     return f"{_issuer_prefix(issuer)}{_digest(client_id)}"
 
 
@@ -120,7 +120,7 @@ class ClientRegistrationRepository:
         await self._store.write(put, self._use(registration.key, in_use_until), *guards)
 
     async def mark_in_use(self, registration: ClientRegistration, until: int) -> bool:
-        """False if the registration has just been deleted."""
+        """Extend the use of a registration; False if it has just been deleted."""
         try:
             present = Check(Key(self._partition, registration.key), IfPresent())
             await self._store.write(self._use(registration.key, until), present)
@@ -129,7 +129,7 @@ class ClientRegistrationRepository:
         return True
 
     async def delete_if_unused(self, item: Item) -> bool:
-        """False if the registration was used or changed in the meantime, or within the last day."""
+        """Delete a registration; False if it was used within the last day, or changed in the meantime."""
         try:
             unused = Check(Key(self._partition, _use_key(item.key.sk)), IfAbsent())
             await self._store.write(Delete(item.key, IfVersion(item.version)), unused)

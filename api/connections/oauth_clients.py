@@ -145,7 +145,7 @@ class OAuthClients:
         await ClientRegistrationRepository(self._store, ctx).save(registration, self._in_use_until(), *guards)
 
     async def mark_doubted(self, ctx: WorkspaceContext, issuer: str, client_id: str, *, is_doubted: bool) -> None:
-        """True from the redirect to the authorization server until the browser returns. An attempt in between uses
+        """Mark a registration as doubted while the browser is at the authorization server. Attempts in between use
         another client."""
         await ClientRegistrationRepository(self._store, ctx).mark_doubted(issuer, client_id, is_doubted=is_doubted)
 

@@ -112,7 +112,7 @@ class ReceivedTokens:
 
     @property
     def by_name(self) -> dict[str, str]:
-        """Without a refresh token in the response, the stored one remains in use."""
+        """The tokens by name. Without a refresh token in the response, the stored one remains in use."""
         tokens = self.tokens
         return {ACCESS: tokens.access} | ({REFRESH: tokens.refresh} if tokens.refresh else {})
 
@@ -155,7 +155,7 @@ class GrantRepository:
         return Put(self._key(grant.server_id), grant.encode(), condition)
 
     def deletion(self, grant: Grant) -> Change:
-        """Only of the version that was read. A concurrent refresh then finds no grant to store its tokens in."""
+        """Delete the version that was read. A concurrent refresh then finds no grant to store its tokens in."""
         return Delete(self._key(grant.server_id), IfVersion(grant.version))
 
     def _key(self, server_id: str) -> Key:

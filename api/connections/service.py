@@ -78,7 +78,7 @@ class ConnectionService:
 
 
 def _connection(server: Server, grant: Grant | None) -> Connection | None:
-    """With the client credentials grant, a server has no stored connection: it is derived from the grant."""
+    """The connection of a server; with the client credentials grant it is not stored but derived from the grant."""
     if server.connection or grant is None or not grant.by_client or ACCESS not in grant.sealed:
         return server.connection
     return Connection(grant.id, rfc3339(grant.renewed_at), asked=grant.scopes, granted=grant.scopes)

@@ -72,7 +72,7 @@ def get(path: str | list[str], **options: Any) -> HTTPRouteHandler:
 
 
 def only_get(path: str, **options: Any) -> HTTPRouteHandler:
-    """For routes that consume something: HEAD, which link previews send, is refused."""
+    """GET for routes that consume something: HEAD, which link previews send, is refused."""
     return _LeanHandler(path, http_method="GET", **options)
 
 

@@ -151,7 +151,7 @@ class BackgroundJobs:
                     await self._changed.wait()
 
     def _seconds_to_next(self) -> float | None:
-        """None where a job has to end, or to be added, before there is a next run."""
+        """The time of the next run; None if a job has to end, or be added, before there is one."""
         times = [job.starts_at for job in self._jobs.values() if not job.is_running]
         return min(times) - self._clock.monotonic() if times else None
 

@@ -29,7 +29,7 @@ class LruCache(Generic[K, V]):
         return len(self._values)
 
     def __iter__(self) -> Iterator[K]:
-        """From the entry that was not used for longest."""
+        """Iterate from the least recently used entry."""
         return iter(self._values)
 
     def get(self, key: K) -> V | None:
@@ -39,7 +39,7 @@ class LruCache(Generic[K, V]):
         return value
 
     def peek(self, key: K) -> V | None:
-        """Without counting as a use."""
+        """The value of a key, without counting as a use."""
         return self._values.get(key)
 
     def put(self, key: K, value: V) -> None:

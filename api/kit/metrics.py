@@ -35,7 +35,7 @@ class Metrics:
         Gauge(f"plugboard_{name}", description, registry=self.registry).set_function(value)
 
     def counter(self, name: str, description: str, value: Callable[[], float]) -> None:
-        """For what is counted elsewhere: `value` is called as for a gauge, and only ever grows."""
+        """A counter of values that are counted elsewhere: `value` is called at each collection and never decreases."""
         self.registry.register(_Counted(f"plugboard_{name}", description, value))
 
     def jobs(self, status: Callable[[], Sequence[JobStatus]]) -> None:

@@ -80,7 +80,7 @@ async def setup(settings: Settings, args: argparse.Namespace) -> None:
 
 
 async def _admin_key(container: Container, workspace_id: str) -> Secret:
-    """For a workspace whose admins have lost their keys: the operator of the machine may create another."""
+    """Create another key for a workspace whose admins have lost theirs."""
     try:
         ctx = await container.authenticator.enter_as_operator(setup_context().principal, workspace_id, "setup")
     except NotFound:
@@ -149,7 +149,7 @@ async def _open_container(settings: Settings) -> AsyncIterator[Container]:
 
 @asynccontextmanager
 async def _existing_workspace(settings: Settings) -> AsyncIterator[Container]:
-    """For commands on existing data: a mistyped directory must not become a new, empty Plugboard."""
+    """Open existing data only, so that a mistyped directory does not become a new, empty Plugboard."""
     if settings.store == "sqlite" and not (settings.data_dir / DATABASE).exists():
         raise InvalidSetting("PLUGBOARD_DATA_DIR", f"there is no database in {settings.data_dir}.")
     async with _open_container(settings) as container:

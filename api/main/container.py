@@ -235,7 +235,7 @@ def _local_root_keys(settings: Settings) -> LocalRootKeys | None:
 
 
 def _make_key_file(path: Path) -> None:
-    """Only together with a new database: a new key cannot decrypt the credentials of an old one."""
+    """Create a key file only together with a new database: a new key cannot decrypt existing credentials."""
     if path.exists():
         return
     if path.with_name(DATABASE).exists():

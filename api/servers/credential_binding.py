@@ -34,7 +34,7 @@ def credential_binding(server: Bindable, egress: EgressPolicy) -> str:
 
 
 def credential_location(server_id: str, name: str) -> SecretLocation:
-    """Where a credential of the server's `config` is sealed."""
+    """The location of a sealed credential of the server's `config`."""
     return SecretLocation(server_key(server_id), name)
 
 

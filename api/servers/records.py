@@ -15,7 +15,7 @@ class ServerRecords:
         self._servers = ServerRepository(store, ctx)
 
     async def get(self, server_id: str) -> Server | None:
-        """As stored at this moment."""
+        """The server as it is stored now."""
         return await self._servers.get(server_id)
 
     def unchanged(self, server: Server) -> Check:

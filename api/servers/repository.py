@@ -33,7 +33,7 @@ class ServerRepository:
         self._partition = ctx.partition
 
     async def render_cached(self, server_id: str, show: Callable[[Server], T]) -> T | None:
-        """As of the beginning of the request, or later, rendered by `show`; cached per revision."""
+        """The server rendered by `show`, at least as current as the request; cached per revision."""
         return await self._snapshot.get_rendered(server_key(server_id), Server.of, show)
 
     async def get_many_cached(self, server_ids: Sequence[str]) -> dict[str, Server]:
@@ -41,7 +41,7 @@ class ServerRepository:
         return {server.id: server for server in servers.values()}
 
     async def get(self, server_id: str) -> Server | None:
-        """As stored now; for changing."""
+        """The server as it is stored now, to be changed."""
         item = await self._store.get(self._key(server_id))
         return Server.of(item) if item else None
 

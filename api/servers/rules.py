@@ -23,7 +23,7 @@ FIELDS = {
 
 @dataclass(frozen=True, slots=True)
 class ProposedServer:
-    """What the rules need to know about a server as it would be after the request."""
+    """The properties of a server after the request, as far as the rules need them."""
 
     service_type: str
     auth_type: AuthType

@@ -33,7 +33,7 @@ class Exposure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Connection(Record):
-    """What a person has consented to. The tokens are stored in the grant `grant_id`."""
+    """The result of a person's consent. The tokens are stored in the grant `grant_id`."""
 
     grant_id: str
     connected_at: str

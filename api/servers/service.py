@@ -194,7 +194,7 @@ class ServerService:
             raise
 
     async def delete(self, server_id: str, users: EnablingAgents, *, detach: bool, if_match: str | None) -> None:
-        """With `detach`, first disables the server in all agents, which may take several writes."""
+        """Delete a server. With `detach`, first disable it in all agents, which may take several writes."""
         finished = False
         while not finished:
             finished = await retry_on_conflict(lambda: self._delete(server_id, users, detach, if_match))

@@ -16,7 +16,7 @@ from api.toolbox.toolsets.naming_scheme import SCHEMES, NamingScheme, naming_of
 
 @dataclass(frozen=True, slots=True)
 class EnabledServer:
-    """What an agent may use of one server."""
+    """The part of one server that an agent may use."""
 
     server: Server
     naming: NamingScheme
@@ -51,7 +51,7 @@ class EnabledServer:
 
 @dataclass(frozen=True)
 class Toolbox:
-    """As of one revision of the workspace."""
+    """An agent's servers and their allowed tools, at one revision of the workspace."""
 
     workspace_id: str
     agent: Agent

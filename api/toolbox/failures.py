@@ -188,7 +188,7 @@ def _refusal(error: StatusRefused, redact: Redactor) -> tuple[FailureKind, str, 
 
 
 def _seconds(text: str | None) -> float | None:
-    """None for a date: clocks may differ."""
+    """The seconds of `Retry-After`; None for a date, since clocks may differ."""
     return min(float(text), LONGEST_WAIT) if text and _SECONDS.fullmatch(text) else None
 
 

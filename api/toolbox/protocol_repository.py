@@ -17,7 +17,7 @@ def protocol_key(server_id: str) -> str:
 
 
 class ProtocolRepository:
-    """For the servers of one workspace. A record is valid for one version of a server and is not configuration."""
+    """The protocols of a workspace's servers. A record is valid for one version of a server."""
 
     def __init__(self, store: Store, ctx: WorkspaceContext) -> None:
         self._store = store
@@ -31,7 +31,7 @@ class ProtocolRepository:
         return Era.from_dict(item.data["era"])
 
     async def keep(self, server: Server, era: Era) -> None:
-        """Only if the server is unchanged. If it cannot be stored now, it will be detected again."""
+        """Store the era if the server is unchanged. If that fails, the era will be detected again."""
         plain = replace(era, server={})  # the server's own description may contain anything
         try:
             await self._store.write(

@@ -81,7 +81,7 @@ class ToolNameRewriter:
         return mention.sub(lambda match: service_tool_name(match.group(), slug), text)
 
     def rewrite_in(self, schema: Any, slug: str) -> Any:
-        """In every text of the schema."""
+        """Rewrite the names in every text of a schema."""
         match schema:
             case str():
                 return self.rewrite(schema, slug)

@@ -36,12 +36,12 @@ class WorkspaceRecord:
         self._ctx = ctx
 
     async def get_cached(self) -> Workspace | None:
-        """As of the beginning of the request, or later; for reading."""
+        """The workspace, at least as current as the request; for reading."""
         item = await self._ctx.snapshot.get(META)
         return Workspace.of(item) if item else None
 
     async def get(self) -> Workspace | None:
-        """As stored now; for changing."""
+        """The workspace as it is stored now, to be changed."""
         item = await self._store.get(_key(self._ctx.workspace_id))
         return Workspace.of(item) if item else None
 
@@ -49,7 +49,7 @@ class WorkspaceRecord:
         return [Put(_key(new.id), new.encode(), IfVersion(old.version))]
 
     def remove(self, workspace: Workspace) -> list[Change]:
-        """From then on no key is accepted. The job purges the remaining items."""
+        """The changes that delete a workspace: no key is accepted any more, and the job purges the remaining items."""
         return [
             Delete(_key(workspace.id), IfVersion(workspace.version)),
             Delete(revision_key(self._ctx.partition), IfPresent()),

@@ -146,7 +146,7 @@ class Workspaces:
 
 
 def setup_context() -> OperatorContext:
-    """For commands, which an operator runs on the machine."""
+    """The context of commands, which an operator runs on the machine."""
     return OperatorContext(Principal("operator", "setup", "setup", Scope.OPERATOR), request_id="setup")
 
 

@@ -86,7 +86,7 @@ class LinearApi(ServiceClient):
 
 @contextmanager
 def _explained_cursor(after: object) -> Iterator[None]:
-    """With `after`, invalid arguments mean an invalid cursor: the other arguments worked for the previous page."""
+    """Report invalid arguments with `after` as an invalid cursor: the others worked for the previous page."""
     try:
         yield
     except ToolFailed as failed:

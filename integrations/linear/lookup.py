@@ -197,5 +197,5 @@ def _name_list(names: Sequence[str]) -> str:
 
 
 def _similar(name: str, names: Sequence[str]) -> list[str]:
-    """For an e-mail address, only the part before the @ is compared."""
+    """The names similar to a name, or to the part of an e-mail address before the @."""
     return similar_names(name.partition("@")[0], names, limit=len(names), likeness=spelling_of_a_word)

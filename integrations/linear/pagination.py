@@ -75,7 +75,7 @@ def item_parser(kind: type[S], changes: Callable[[Json], Mapping[str, object]]) 
 
 
 def _fitting_count(items: Sequence[ListItem], characters: int) -> int:
-    """How many items fit, at least one: each item is bounded."""
+    """The number of items that fit, at least one, since each item is bounded."""
     bytes_left, characters_left = MOST_BYTES, characters
     for index, item in enumerate(items):
         bytes_left -= len(item.model_dump_json(by_alias=True, exclude_none=True).encode())

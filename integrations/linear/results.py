@@ -58,7 +58,7 @@ def line_of(value: object) -> object:
 
 
 def finite(value: object) -> object:
-    """None for NaN and infinities, which our JSON cannot hold."""
+    """The number; None for NaN and infinities, which JSON cannot represent."""
     try:
         return value if value is None or isfinite(float(str(value))) else None
     except ValueError:

@@ -82,7 +82,7 @@ class LegacySseSession:
             del self._waiting[number]
 
     async def _post(self, body: bytes, headers: Mapping[str, str]) -> RpcOutcome | None:
-        """None if the server accepted the request, whose response arrives on the stream."""
+        """Send a request. None if the server accepted it; its response arrives on the stream."""
         endpoint = await asyncio.shield(self._endpoint)
         if isinstance(endpoint, UpstreamError):
             raise endpoint

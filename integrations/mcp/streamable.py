@@ -108,7 +108,7 @@ class StreamableSession:
         return None
 
     async def _listen(self) -> None:
-        """Only with a respondent: without one, the server's requests would change nothing."""
+        """Listen for the server's requests, if there is a respondent that can answer them."""
         await self._stop_listening()
         if self._respondent.capabilities:
             session = self._session

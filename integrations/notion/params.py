@@ -84,7 +84,7 @@ class OfDatabase(Params):
     @model_validator(mode="before")
     @classmethod
     def _prefer_data_source(cls, args: object) -> object:
-        """If a database and a data source are passed, the data source is used."""
+        """Use the data source if both a database and a data source are passed."""
         if not isinstance(args, dict):
             return args
         names = {name.lower().replace("_", ""): name for name in args if isinstance(name, str)}

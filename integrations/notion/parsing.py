@@ -25,7 +25,7 @@ NO_ID = (
 
 @dataclass(frozen=True, slots=True)
 class ListPosition:
-    """Where a list continues: Notion's cursor, and the items after it that are skipped."""
+    """The position at which a list continues: Notion's cursor, and the number of items to skip after it."""
 
     skip: int = 0
     cursor: str | None = None

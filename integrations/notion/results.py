@@ -239,7 +239,7 @@ class AppendedBlocks(Result):
 def page_of_results(
     response: Json, position: ListPosition, size: int, parse: Callable[[Json], ResultItem]
 ) -> tuple[list[ResultItem], str | None]:
-    """As many items as fit into one response, and the cursor for the next."""
+    """The items that fit into one response, and the cursor for the next."""
     items: list[ResultItem] = []
     length = 0
     results = list(response.get("results", []))[position.skip : position.skip + size]

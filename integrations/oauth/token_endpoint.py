@@ -137,7 +137,7 @@ def _authenticate(provider: AuthorizationServer, client: OAuthClient) -> ClientA
 
 
 def _bearer(kind: TokenKind, token: str) -> ClientAuthentication:
-    """Only an access token is a bearer token; a refresh token stands in the body alone."""
+    """The token as bearer, if it is an access token; a refresh token stands only in the body."""
     return ClientAuthentication(headers={"Authorization": f"Bearer {token}"} if kind == "access" else {})
 
 

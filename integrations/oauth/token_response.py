@@ -50,7 +50,7 @@ class TokenResponse:
         return self.status // 100 == HTTPStatus.OK // 100
 
     def document(self) -> Mapping[str, object] | None:
-        """None if the body is not a JSON object."""
+        """The JSON object of the body; None if the body is something else."""
         if len(self.body) > MAX_BYTES:
             return None
         try:
@@ -157,7 +157,7 @@ def _text(value: object, shape: re.Pattern[str]) -> str | None:
 
 
 def _lifetime(value: object) -> float | None:
-    """None also for an implausible value: then the token is used until it is refused."""
+    """The lifetime in seconds; None if it is missing or implausible: then the token is used until it is refused."""
     if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
         value = float(value)
     if isinstance(value, bool) or not isinstance(value, int | float):

@@ -142,7 +142,7 @@ class Page(Answer, Generic[S]):
 
 
 def fitting(items: Sequence[PostHogObject]) -> int:
-    """How many objects fit in one result; at least one, whose size is bounded."""
+    """The number of objects that fit in one result; at least one, since each is bounded."""
     room, bytes_left = ROOM, MOST_BYTES
     for index, item in enumerate(items):
         room -= len(item.text())

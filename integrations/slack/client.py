@@ -82,7 +82,7 @@ class SlackApi(ServiceClient):
         return SlackWorkspace(str(response.get("url") or "https://slack.com/"), self.bot)
 
     def has_scope(self, scope: str) -> bool:
-        """True also if Slack has not named the token's scopes."""
+        """Whether the token has a scope; True if its scopes are unknown."""
         return self.scopes is None or scope in self.scopes
 
     def seconds_left(self) -> float:

@@ -149,7 +149,7 @@ async def read(api: SlackApi, workspace: SlackWorkspace, request: HistoryRequest
 
 
 async def _load_page(api: SlackApi, request: HistoryRequest) -> tuple[HistoryRequest, Json]:
-    """For a reply's `ts` Slack returns only that reply, so its thread is read instead."""
+    """Load a page. For a reply's `ts` Slack returns only that reply, so its thread is read instead."""
     method = "conversations.replies" if request.where.thread_ts else "conversations.history"
     if request.mark.thread:
         request = replace(request, where=replace(request.where, thread_ts=request.mark.thread))

@@ -136,6 +136,6 @@ def _channel_reference(text: str) -> MessageReference:
 
 
 def plain_ts(text: str) -> str | None:
-    """With the dot or, as in links, without it."""
+    """Parse a `ts` with the dot or, as in links, without it."""
     match = _LINK_TS.fullmatch(text)
     return f"{match[1]}.{(match[2] or match[3]).ljust(6, '0')}" if match else None

@@ -105,7 +105,7 @@ class IdempotentCall:
             await self._store.write(Delete(reservation.key, IfVersion(reservation.version)))
 
     async def _keep(self, record: IdempotencyRecord, response: StoredResponse, reservation: Put) -> None:
-        """If this fails, the client already has its response; a retry gets 409 (outcome unknown)."""
+        """Store the response. If this fails, the client already has it; a retry gets 409 (outcome unknown)."""
         sealed = await asyncio.to_thread(record.data_with, response)  # compressing megabytes would block the event loop
         try:
             await self._replace(reservation, {**sealed, "state": CallState.ANSWERED})

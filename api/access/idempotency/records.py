@@ -43,7 +43,7 @@ def idempotency_key(request: AnyRequest) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyRecord:
-    """Where the record of a request is stored, a hash of the request, and the key that seals its response."""
+    """The location of a request's record, a hash of the request, and the key that seals its response."""
 
     key: Key
     request_hash: str

@@ -50,7 +50,7 @@ class CallbackRequest:
     request_id: str
 
     def param(self, name: str) -> str | None:
-        """None for a repeated parameter, which RFC 6749 forbids."""
+        """The value of a parameter; None if it is repeated, which RFC 6749 forbids."""
         values = self.params.get(name, ())
         return values[0] if len(values) == 1 else None
 
@@ -156,6 +156,6 @@ def _check_issuer(request: CallbackRequest, provider: AuthorizationServer) -> No
 
 
 def _reason(failure: ConnectFailed) -> str:
-    """For the log, with the error code of the authorization server."""
+    """The reason for the log, with the error code of the authorization server."""
     refusal = failure.__cause__
     return f"{failure.code} ({refusal.error})" if isinstance(refusal, GrantRefused) else failure.code

@@ -87,5 +87,5 @@ def _page(title: str, body: str, head: str = "") -> bytes:
 
 
 def _visible(text: str) -> str:
-    """Without control characters, which are invisible or change the direction of the text."""
+    """The text without control characters, which are invisible or change its direction."""
     return "".join(character for character in text if unicodedata.category(character)[0] != "C")

@@ -109,5 +109,5 @@ class RevocationJobs:
 
 
 def host_of(url: str) -> str:
-    """In lower case, without the port. `ValueError` for an invalid URL."""
+    """The host in lower case, without the port; raises `ValueError` for an invalid URL."""
     return (urlsplit(url).hostname or "").rstrip(".")

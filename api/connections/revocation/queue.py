@@ -209,7 +209,7 @@ class RevocationQueue:
         await revoke(http, provider, client, access=revoked.access, refresh=revoked.refresh)
 
     def _client(self, job: RevocationJob, provider: AuthorizationServer, revoked: RevocationSecrets) -> OAuthClient:
-        """Only the operator's app that the tokens were issued to can revoke them. Without it the job waits."""
+        """The client that revokes. For an operator's app, the job waits until it is configured again."""
         if job.client.kind == "service" and provider.revocation and provider.revocation.with_client:
             app = self._apps.get(job.service_type)
             if app is None or app.id != job.client.id:

@@ -105,7 +105,7 @@ class AccessTokens:
         return await self._loads.get(request.key, lambda: self._load(request))
 
     async def record_missing_scopes(self, ctx: WorkspaceContext, server: Server, scopes: Sequence[str]) -> bool:
-        """True if connecting again can grant the scopes."""
+        """Record scopes that a tool needs; True if connecting again can grant them."""
         return await self._grant_end.record_missing_scopes(ctx, server.id, scopes)
 
     async def finish(self) -> None:

@@ -61,7 +61,7 @@ class TokenWriter:
                 raise SupersededGrant from error
 
     def finish(self) -> None:
-        """From now on retries have a time limit, because the process has to end."""
+        """Limit the time of retries from now on, because the process has to end."""
         self._give_up_at = self._clock.monotonic() + self._policy.give_up_seconds
 
     async def _store_tokens(

@@ -171,7 +171,7 @@ def _path(route: HTTPRoute) -> str:
 
 
 def _method(handler: HTTPRouteHandler) -> str:
-    """Without HEAD, which every GET operation supports."""
+    """The operation's method, without HEAD, which every GET operation supports."""
     return next(iter(handler.http_methods - {"HEAD"})).lower()
 
 

@@ -34,7 +34,7 @@ class SealedUnder(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class KeyUsage:
-    """How many values of a partition are sealed under which keys."""
+    """The numbers of values in a partition by the keys that they are sealed under."""
 
     partition: str
     newest: SealedUnder

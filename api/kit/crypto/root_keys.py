@@ -96,12 +96,12 @@ class LocalRootKeys:
 
     @classmethod
     def parse(cls, text: Secret) -> LocalRootKeys:
-        """From `id:base64[,id:base64…]`."""
+        """Parse `id:base64[,id:base64…]`."""
         return cls._of([Secret(entry) for entry in text.reveal().split(b",")])
 
     @classmethod
     def from_file(cls, path: Path) -> LocalRootKeys:
-        """From a file with one `id:base64` per line, which only its owner may read."""
+        """Read a file with one `id:base64` per line, which only its owner may read."""
         content = _read_private(path)
         try:
             return cls._of([Secret(line) for line in content.reveal().splitlines() if line.strip()])

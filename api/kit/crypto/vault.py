@@ -12,7 +12,7 @@ from api.kit.storage.store import Check
 
 
 class SecretLocation(NamedTuple):
-    """Where a secret is stored in its owner's partition."""
+    """The location of a secret in its owner's partition."""
 
     sk: str
     field: str

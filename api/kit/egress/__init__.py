@@ -1,1 +1,1 @@
-"""Which hosts and addresses the process may connect to."""
+"""The policy for hosts and addresses that the process may connect to."""

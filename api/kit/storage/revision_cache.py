@@ -155,7 +155,7 @@ class CoalescedReads:
             self._next_soon(key)
 
     def _next_soon(self, key: str) -> None:
-        """After a turn of the event loop: callers that arrive in it join, so that a busy process reads less often."""
+        """Start the next read after a turn of the event loop, so that callers that arrive in it share the read."""
         loop = asyncio.get_running_loop()
         loop.call_soon(loop.call_soon, self._next, key)
 

@@ -65,7 +65,7 @@ class Bulkheads:
         return InFlight(self._calls, len(self._by_server) + len(self._by_workspace))
 
     def free(self, server: tuple[str, str]) -> None:
-        """For a `Permit`, which calls it once."""
+        """Release the room of a call; a `Permit` calls this once."""
         partition, _ = server
         self._calls -= 1
         if left := self._by_server[server] - 1:

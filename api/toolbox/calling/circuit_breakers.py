@@ -75,7 +75,7 @@ class CircuitBreaker:
         self._in_progress = 0  # never negative, so that a report without an admission does not spoil later counts
 
     def admit(self) -> CircuitOpen | None:
-        """None if the call is admitted; then report its outcome with exactly one of the next four methods."""
+        """Admit (None) or reject a call. Report an admitted call with exactly one of the next four methods."""
         if self._pause and (wait := self._wait()):
             return CircuitOpen(self._text, wait)
         if self._pause:
@@ -184,14 +184,14 @@ class CircuitBreakers:
         return breaker
 
     def health(self, partition: str, server_id: str) -> BreakerHealth:
-        """Neither creates a breaker nor counts as a use of it."""
+        """The state of a breaker. Neither creates a breaker nor counts as a use of it."""
         pair = (partition, server_id)
         breaker = self._recent.get(pair) or self._set_aside.get(pair)
         return breaker.health() if breaker else BreakerHealth("closed", 0, 0)
 
     @property
     def shut(self) -> int:
-        """How many would reject a call now. Looks at all of them, so it is for occasional use."""
+        """The number of breakers that reject calls now. Examines all of them, so it is for occasional use."""
         return sum(breaker.is_shut for breaker in (*self._recent.values(), *self._set_aside.values()))
 
     def _add(self, pair: tuple[str, str]) -> CircuitBreaker:

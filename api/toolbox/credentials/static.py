@@ -25,7 +25,7 @@ from integrations import StatusRefused
 
 
 class UpstreamCredentials(Protocol):
-    """What is sent with requests, and removed from responses."""
+    """The credentials that are sent with requests and redacted from responses."""
 
     @property
     def headers(self) -> Mapping[str, str]:

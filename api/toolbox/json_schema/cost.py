@@ -30,7 +30,7 @@ _INNER_MAPS = ("properties", "patternProperties")
 
 
 class ValidationCost:
-    """For one schema. A branch that is applied again to the same value counts again."""
+    """The cost of one schema. A branch that is applied again to the same value counts again."""
 
     def __init__(self, root: Mapping[str, Any]) -> None:
         self._root = root
@@ -104,7 +104,7 @@ def is_pattern(text: str) -> bool:
 
 
 def has_too_many_patterns(schema: object) -> bool:
-    """Without recursion, since an upstream chooses the depth."""
+    """Whether a schema has too many or too long patterns. Not recursive, since an upstream chooses the depth."""
     waiting, seen = [schema], set[str]()
     while waiting:
         value = waiting.pop()

@@ -87,7 +87,7 @@ def _branches(alternatives: object, root: Mapping[str, Any], budget: Iterator[in
 
 
 def _merge(first: Schema, second: Schema) -> Schema:
-    """What both require. If both have the same keyword, that of the first is kept."""
+    """The conjunction of two schemas. If both have the same keyword, that of the first is kept."""
     properties = dict(_map(first, "properties"))
     for name, value in _map(second, "properties").items():
         properties[name] = {"allOf": [properties[name], value]} if properties.get(name, value) != value else value

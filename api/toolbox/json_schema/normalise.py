@@ -158,7 +158,7 @@ def _flag(value: object) -> bool | None:
 
 
 def _name_list(value: object) -> list[str] | None:
-    """In old schemas, `required: true` is a keyword of the property itself."""
+    """The names of a list; None for `required: true`, a property's keyword in old drafts."""
     return list(dict.fromkeys(item for item in value if isinstance(item, str))) if isinstance(value, list) else None
 
 
@@ -167,7 +167,7 @@ def _values(value: object) -> list[object] | None:
 
 
 def _pattern(value: object) -> str | None:
-    """Only a pattern that all implementations read alike."""
+    """The pattern, if it is valid and short; otherwise None."""
     return value if isinstance(value, str) and is_pattern(value) else None
 
 

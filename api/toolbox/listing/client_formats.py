@@ -60,7 +60,7 @@ def _description(tool: Tool) -> str:
 
 
 def _annotations(annotations: Mapping[str, Any] | None) -> Schema:
-    """Without hints that are not booleans: a strict client would drop the whole tool."""
+    """The annotations without hints that are not booleans, for which a strict client drops the whole tool."""
     if not isinstance(annotations, dict):
         return {}
     return {
@@ -73,7 +73,7 @@ def _annotations(annotations: Mapping[str, Any] | None) -> Schema:
 
 
 def _with_plain_properties(schema: Mapping[str, Any]) -> Schema:
-    """Without properties whose names Anthropic refuses, along with the whole request."""
+    """The schema without properties whose names make Anthropic refuse the whole request."""
     properties = schema.get("properties", {})
     refused = [name for name in properties if not _PROPERTY.fullmatch(name)]
     if not refused:
@@ -86,7 +86,7 @@ def _with_plain_properties(schema: Mapping[str, Any]) -> Schema:
 
 
 def as_upstream(tool: Tool) -> Schema:
-    """With the name by which an agent's rules allow the tool."""
+    """The MCP format with the name by which an agent's rules allow the tool."""
     return as_mcp(tool) | {"upstreamName": tool.upstream_name}
 
 

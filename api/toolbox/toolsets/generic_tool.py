@@ -45,5 +45,5 @@ GENERIC_TOOL = GenericTool({"name": "", "inputSchema": SCHEMA})
 
 
 def generic_tool(server: Server) -> Tool:
-    """As an agent's list shows it."""
+    """The generic tool of a server, as in an agent's list."""
     return Tool(generic_name(server.id), None, generic_description(server.name), SCHEMA, None, server.id, "")

@@ -1,4 +1,4 @@
-"""What differs between the kinds of servers."""
+"""The port for kinds of servers, with the operations that differ between them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from api.toolbox.toolsets.toolset import Toolset
 
 @dataclass(frozen=True, slots=True)
 class ServerReport:
-    """What a check of a working server has found."""
+    """The result of a check of a working server."""
 
     tool_count: int
     left_out: int = 0

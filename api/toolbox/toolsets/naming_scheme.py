@@ -1,4 +1,4 @@
-"""How the tools of each kind of server are named for agents."""
+"""The naming schemes for tools, one for each kind of server."""
 
 from __future__ import annotations
 

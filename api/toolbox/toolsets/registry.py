@@ -111,7 +111,7 @@ class ToolsetRegistry:
 
 
 async def _close(toolset: Toolset) -> None:
-    """In the background, where a failure has no consequence."""
+    """Close a toolset in the background, where a failure has no consequence."""
     with suppress(UpstreamError, TimeoutError):
         async with asyncio.timeout(CLOSE_SECONDS):
             await toolset.close()

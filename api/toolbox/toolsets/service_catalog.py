@@ -20,7 +20,7 @@ class ServiceCatalogTool(CatalogTool):
         self._names = names
 
     def parse(self, arguments: Any) -> ParsedArguments:
-        """With the leniency that the tool declares."""
+        """Parse arguments with the leniency that the tool declares."""
         parsed = self._tool.parse(arguments)
         if isinstance(parsed, list):
             return ParsedArguments(None, parsed, self.name)

@@ -27,7 +27,7 @@ class ServiceDirectory:
     _tools: dict[str, ToolCatalog | None] = field(default_factory=dict)
 
     def tools(self, service_type: str) -> ToolCatalog | None:
-        """None if the service has no tools or no longer exists."""
+        """The catalog of a service; None if the service has no tools or no longer exists."""
         if service_type not in self._tools:
             toolkit = self.toolkit(service_type)
             self._tools[service_type] = service_tools(toolkit) if toolkit else None

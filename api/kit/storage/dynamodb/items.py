@@ -48,7 +48,7 @@ def write_id_of(attributes: Attributes) -> str | None:
 
 
 def live_item(attributes: Attributes, now: int) -> Item | None:
-    """None where the item has expired: DynamoDB may remove it days later."""
+    """The item; None if it has expired, since DynamoDB may remove it days later."""
     expires_at = int(attributes["expires"]["N"]) if "expires" in attributes else None
     if expires_at is not None and expires_at <= now:
         return None
