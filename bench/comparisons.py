@@ -31,7 +31,7 @@ def p50(found: Round) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Time per request of one case over that of another; told only, where there is no limit.
+    """The ratio of the times per request of two cases; without a limit it is only reported.
 
     With 32 at a time it is the time that the server is busy, by the CPU clock of its process: where the server is what
     limits, that is one over the throughput, and it is not flattered by an asker too slow for a bare route, nor
@@ -62,8 +62,8 @@ def _servers(more: dict[str, str]) -> Iterator[Comparison]:
     yield Comparison("list of 50, 32 at a time / bare", "list product 32", "list bare 32")
     for kind, text in more.items():
         yield Comparison(f"hot server, {text}", f"hot {kind}", "hot few", MORE_STORED)
-        # Of more servers than a process remembers, one at random is read and rendered anew. That is told and not
-        # judged: it compares a server that is not remembered with one that is, whatever the number stored.
+        # With more servers than a process caches, a random one is read and rendered again. The ratio is only reported,
+        # because it compares an uncached server with a cached one, regardless of the number stored.
         limit = None if kind == "same" else MORE_STORED
         yield Comparison(f"random server, {text}", f"random {kind}", "random few", limit)
 

@@ -21,7 +21,7 @@ from tests.fakes.dynamodb import dynoxide_is_installed
 
 FEW = 100
 WAKE_SECONDS = 0.03
-"""Before each round: connections to the upstream are closed when nobody needs them for some seconds."""
+"""The warm-up before each round, since idle connections to the upstream are closed after some seconds."""
 
 
 @dataclass(frozen=True, slots=True)
