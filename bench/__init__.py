@@ -1,1 +1,1 @@
-"""Measures speed as ratios to bare apps in the same run, so that the machine matters little."""
+"""Speed of the product as ratios to bare apps measured in the same run, so that the machine matters little."""

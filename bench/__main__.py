@@ -1,4 +1,4 @@
-"""`python -m bench` measures, shows the results, and fails where a limit is missed."""
+"""`python -m bench` measures, prints the results, and fails if a limit is missed."""
 
 from __future__ import annotations
 

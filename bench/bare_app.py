@@ -1,4 +1,4 @@
-"""The floor: a Litestar app that only answers the bytes it was given, served exactly as the product is."""
+"""The floor: a Litestar app that returns fixed bytes and runs with the same server settings as the product."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cases of the bench: which server gets which requests, and how many at a time."""
+"""The cases of the bench: a server, its requests, and their concurrency."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bench.processes import RunningServer
 from bench.seeding import CALLABLE, Seeded, slug
 
 PAGE = "?limit=50"
-RANDOM_READS = 40_000  # twice what a process remembers, so that most of it is read from the store
+RANDOM_READS = 40_000  # twice the size of a process's cache, so that most reads reach the store
 ALONE_AND_CONCURRENT = (1, 32)
 CONCURRENT = (32,)
 ARE_ALL_TOOLS = partial(response_check.are_tools, servers=CALLABLE)
@@ -30,7 +30,7 @@ class Case:
     requests: Iterator[Request]
     concurrency: int
     upstream_requests: int | None = None
-    """How many each question has to cost, where that is not any number."""
+    """The exact number of upstream requests per request, if the case prescribes one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Product:
 
 @dataclass(frozen=True, slots=True)
 class BenchServers:
-    """Everything that runs. Products go by what is stored in them, and where if not in SQLite."""
+    """All running servers. The name of a product says what it stores, and in which store if not in SQLite."""
 
     products: Mapping[str, Product]
     bare: RunningServer
@@ -67,19 +67,19 @@ async def all_cases(stage: BenchServers) -> list[Case]:
 
 async def _servers(stage: BenchServers) -> list[Case]:
     few = stage.products["few"]
-    found: list[Case] = []
+    results: list[Case] = []
     for what, question in (("one", server_request(few.seeded)), ("list", page_request(few.seeded))):
-        found += await _checked_cases(f"{what} bare", stage.bare, question, bool)
-        found += await _checked_cases(f"{what} product", few.server, question, bool)
+        results += await _checked_cases(f"{what} bare", stage.bare, question, bool)
+        results += await _checked_cases(f"{what} product", few.server, question, bool)
     for name in ("few", "same", "spread"):
-        found += _by_size(name, stage.products[name])
-    return found
+        results += _by_size(name, stage.products[name])
+    return results
 
 
 def _by_size(name: str, product: Product) -> Iterator[Case]:
     seeded = product.seeded
     hot = _read_request(seeded, seeded.server_ids[len(seeded.server_ids) // 2])
-    some = [_read_request(seeded, each) for each in random.choices(seeded.server_ids, k=RANDOM_READS)]
+    some = [_read_request(seeded, choice) for choice in random.choices(seeded.server_ids, k=RANDOM_READS)]
     yield Case(f"hot {name}", product.server, itertools.repeat(hot), 32)
     yield Case(f"random {name}", product.server, itertools.cycle(some), 32)
 
@@ -89,49 +89,49 @@ def _read_request(seeded: Seeded, server_id: str) -> Request:
 
 
 async def _calls(stage: BenchServers) -> list[Case]:
-    found = await _checked_cases(
+    cases = await _checked_cases(
         "call direct", stage.upstream, _direct_request(upstream.call_request()), response_check.is_result
     )
     for name, served in stage.floors.items():
-        found += await _checked_cases(
+        cases += await _checked_cases(
             f"call {name}", served, _call_request(passthrough_apps.CALLS, {}), response_check.is_result
         )
     for name, product in stage.products.items():
         seeded = product.seeded
         path = f"{seeded.agent_path(seeded.agent_of_one)}/tool-calls"
         question = _call_request(path, {"authorization": f"Bearer {seeded.key}"})
-        found += await _checked_cases(
+        cases += await _checked_cases(
             f"call {name}", product.server, question, response_check.is_call, _concurrencies(name), 1
         )
-    return found
+    return cases
 
 
 async def _tools(stage: BenchServers) -> list[Case]:
-    """Of one server."""
-    found = await _checked_cases(
+    """The cases that list the tools of one server."""
+    cases = await _checked_cases(
         "tools direct", stage.upstream, _direct_request(upstream.list_request()), response_check.is_list
     )
     for name, served in stage.floors.items():
         check = partial(response_check.are_lists, servers=1)
-        found += await _checked_cases(f"tools {name}", served, _get_request(f"{passthrough_apps.TOOLS}1"), check)
+        cases += await _checked_cases(f"tools {name}", served, _get_request(f"{passthrough_apps.TOOLS}1"), check)
     product = stage.products["few"]
     question = tools_request(product.seeded, product.seeded.agent_of_one)
-    found += await _checked_cases(
+    cases += await _checked_cases(
         "tools few", product.server, question, partial(response_check.are_tools, servers=1), upstream_requests=0
     )
-    return found
+    return cases
 
 
 async def _all_tools(stage: BenchServers) -> list[Case]:
-    """Of all servers that can be called. `bytes`: what the product answers, served from memory."""
-    found = await _checked_cases("all bytes", stage.floors["asgi"], _get_request(passthrough_apps.BYTES), ARE_ALL_TOOLS)
+    """The cases that list the tools of all callable servers. `bytes`: the product's response, served from memory."""
+    cases = await _checked_cases("all bytes", stage.floors["asgi"], _get_request(passthrough_apps.BYTES), ARE_ALL_TOOLS)
     for name, served in stage.floors.items():
         lists = partial(response_check.are_lists, servers=CALLABLE)
-        found += await _checked_cases(f"all {name}", served, _get_request(f"{passthrough_apps.TOOLS}{CALLABLE}"), lists)
+        cases += await _checked_cases(f"all {name}", served, _get_request(f"{passthrough_apps.TOOLS}{CALLABLE}"), lists)
     for name, product in stage.products.items():
         question = tools_request(product.seeded, product.seeded.agent_of_all)
-        found += await _checked_cases(f"all {name}", product.server, question, ARE_ALL_TOOLS, _concurrencies(name), 0)
-    return found
+        cases += await _checked_cases(f"all {name}", product.server, question, ARE_ALL_TOOLS, _concurrencies(name), 0)
+    return cases
 
 
 async def _checked_cases(
@@ -144,12 +144,13 @@ async def _checked_cases(
 ) -> list[Case]:
     answered = await response_check.expecting_first_response(server.port, question, is_right)
     return [
-        Case(f"{name} {each}", server, itertools.repeat(answered), each, upstream_requests) for each in concurrencies
+        Case(f"{name} {concurrency}", server, itertools.repeat(answered), concurrency, upstream_requests)
+        for concurrency in concurrencies
     ]
 
 
 def _concurrencies(name: str) -> Sequence[int]:
-    """Whether there is more or less in the store is only of interest where the server is busy."""
+    """The number of stored items is compared only under load."""
     return ALONE_AND_CONCURRENT if name.endswith("few") else CONCURRENT
 
 
@@ -159,8 +160,8 @@ def _call_request(path: str, headers: Mapping[str, str]) -> Request:
     return Request.post(path, {"content-type": "application/json", **headers}, body, b"")
 
 
-def _direct_request(asked: tuple[bytes, Mapping[str, str]]) -> Request:
-    body, headers = asked
+def _direct_request(requested: tuple[bytes, Mapping[str, str]]) -> Request:
+    body, headers = requested
     return Request.post(upstream.PATH.format(0), headers, body, b"")
 
 

@@ -17,16 +17,16 @@ WARM_LIST = 1.5
 Time = Callable[[Round], float]
 
 
-def cpu_time(found: Round) -> float:
-    return found.cpu_per_request
+def cpu_time(round_: Round) -> float:
+    return round_.cpu_per_request
 
 
-def wall_time(found: Round) -> float:
-    return found.per_request
+def wall_time(round_: Round) -> float:
+    return round_.per_request
 
 
-def p50(found: Round) -> float:
-    return found.p50
+def p50(round_: Round) -> float:
+    return round_.p50
 
 
 @dataclass(frozen=True, slots=True)

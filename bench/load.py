@@ -21,7 +21,7 @@ class Request:
     path: str
     request: bytes
     expected: bytes
-    """What the body begins with: all of it, or enough to tell it from any other."""
+    """The beginning of the expected body: all of it, or enough to identify it."""
 
     @classmethod
     def get(cls, path: str, key: str, begins: bytes) -> Request:
@@ -40,7 +40,7 @@ def _head(method: str, path: str, headers: Mapping[str, str]) -> bytes:
 
 @dataclass(slots=True)
 class Round:
-    """What one uninterrupted stretch of asking found."""
+    """The measurements of one uninterrupted round of requests."""
 
     requests: int
     seconds: float
@@ -59,7 +59,7 @@ class Round:
 
 @dataclass(slots=True)
 class _SharedRound:
-    """What the connections of a round share."""
+    """The state that the connections of a round share."""
 
     requests: Iterator[Request]
     ends_at: float
@@ -80,7 +80,7 @@ async def load(port: int, questions: Iterator[Request], concurrency: int, second
 
 
 async def fetch_body(port: int, question: Request) -> bytes:
-    """The answer to one question."""
+    """The response body of one request."""
     transport, connection = await asyncio.get_running_loop().create_connection(_Connection, "127.0.0.1", port)
     try:
         await connection.send_until_the_end(_SharedRound(iter([question]), 0.0))
@@ -135,16 +135,16 @@ class _Connection(asyncio.Protocol):
             self._done.set_exception(error)
 
 
-def complete_body(answer: bytes) -> bytes | None:
-    """None while more is to come."""
-    end = answer.find(END_OF_HEAD)
+def complete_body(response: bytes) -> bytes | None:
+    """The body, or None until the response is complete."""
+    end = response.find(END_OF_HEAD)
     if end < 0:
         return None
-    if not answer.startswith(b"HTTP/1.1 200 "):
-        raise UnexpectedResponse(answer[:400].decode("latin-1"))
-    at = answer.find(LENGTH, 0, end + 2) + len(LENGTH)
-    length = int(answer[at : answer.index(b"\r\n", at)])
-    body = answer[end + len(END_OF_HEAD) :]
+    if not response.startswith(b"HTTP/1.1 200 "):
+        raise UnexpectedResponse(response[:400].decode("latin-1"))
+    at = response.find(LENGTH, 0, end + 2) + len(LENGTH)
+    length = int(response[at : response.index(b"\r\n", at)])
+    body = response[end + len(END_OF_HEAD) :]
     if len(body) > length:
         raise UnexpectedResponse(f"more came than the {length} bytes that were announced")
     return body if len(body) == length else None

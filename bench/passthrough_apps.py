@@ -29,7 +29,7 @@ SERVED: dict[str, Any] = {
 
 
 class UpstreamClient:
-    """One pooled session. What is sent upstream is made once: nothing is read from what was asked."""
+    """One pooled session. The upstream requests are prepared once: nothing is read from the incoming request."""
 
     def __init__(self, port: int) -> None:
         self._url = f"http://{upstream.HOST}:{port}{upstream.PATH}"

@@ -21,7 +21,7 @@ from tests.fakes.dynamodb import dynoxide_is_installed
 
 FEW = 100
 WAKE_SECONDS = 0.03
-"""The warm-up before each round, since idle connections to the upstream are closed after some seconds."""
+"""The warm-up before item round, since idle connections to the upstream are closed after some seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Plan:
 
     def comparisons(self) -> list[Comparison]:
         every = comparisons(self.stored, FEW)
-        return [each for each in every if _is_possible(each) and (each.at_most or not self.only_limited)]
+        return [item for item in every if _is_possible(item) and (item.at_most or not self.only_limited)]
 
 
 QUICK = Plan(stored=10_000, rounds=5, seconds=0.2, warm_up_seconds=0.2, only_limited=True)
@@ -54,7 +54,7 @@ async def measure(plan: Plan, directory: Path, cores: Cores) -> Measurements:
     with ExitStack() as running:
         stage = await _start_servers(plan, directory, cores, running)
         compared = plan.comparisons()
-        wanted = {name for each in compared for name in (each.case, each.than)}
+        wanted = {name for item in compared for name in (item.case, item.than)}
         cases = [case for case in await all_cases(stage) if case.name in wanted]
         assert wanted == {case.name for case in cases}, wanted - {case.name for case in cases}
         rounds = await _measure_in_rounds(cases, plan, stage.upstream)
@@ -63,8 +63,8 @@ async def measure(plan: Plan, directory: Path, cores: Cores) -> Measurements:
             plan,
             compared,
             rounds,
-            {name: each.start_seconds for name, each in served.items()},
-            {name: each.peak_bytes() for name, each in served.items()},
+            {name: item.start_seconds for name, item in served.items()},
+            {name: item.peak_bytes() for name, item in served.items()},
         )
 
 
@@ -76,7 +76,7 @@ async def _start_servers(plan: Plan, directory: Path, cores: Cores, running: Exi
         "spread": await seed(_new_directory(directory / "spread"), upstream.port, FEW, plan.stored),
     }
     products = {
-        name: Product(running.enter_context(processes.product(cores, each.data)), each) for name, each in stored.items()
+        name: Product(running.enter_context(processes.product(cores, item.data)), item) for name, item in stored.items()
     }
     if dynoxide_is_installed():
         for name in ("few", "same"):
@@ -96,7 +96,7 @@ def _on_dynamodb(directory: Path, seeded: Seeded, cores: Cores, running: ExitSta
 
 
 async def _store_responses(directory: Path, product: Product) -> Path:
-    """What the floors answer: the very bytes of the product."""
+    """Stores responses of the product, which the floors return unchanged."""
     seeded = product.seeded
     questions = {
         ONE: server_request(seeded),
@@ -120,28 +120,28 @@ def _is_possible(comparison: Comparison) -> bool:
 
 
 async def _measure_in_rounds(cases: Sequence[Case], plan: Plan, upstream: RunningServer) -> dict[str, list[Round]]:
-    """Round after round, each in an order of its own, so that what else the machine does hits all alike."""
-    found: dict[str, list[Round]] = {case.name: [] for case in cases}
+    """Measures rounds in random order, so that other load on the machine affects all cases alike."""
+    by_name: dict[str, list[Round]] = {case.name: [] for case in cases}
     for case in cases:
         await load(case.server.port, case.requests, case.concurrency, plan.warm_up_seconds)
     for _ in range(plan.rounds):
         for case in random.sample(cases, len(cases)):
-            found[case.name].append(await _round(case, plan.seconds, upstream))
-    return found
+            by_name[case.name].append(await _round(case, plan.seconds, upstream))
+    return by_name
 
 
 async def _round(case: Case, seconds: float, upstream: RunningServer) -> Round:
     await load(case.server.port, case.requests, case.concurrency, WAKE_SECONDS)
-    asked, before = await _upstream_requests(upstream), case.server.cpu_seconds()
-    found = await load(case.server.port, case.requests, case.concurrency, seconds)
-    found.cpu_seconds = case.server.cpu_seconds() - before
-    found.upstream_requests = await _upstream_requests(upstream) - asked
+    requested, before = await _upstream_requests(upstream), case.server.cpu_seconds()
+    measured = await load(case.server.port, case.requests, case.concurrency, seconds)
+    measured.cpu_seconds = case.server.cpu_seconds() - before
+    measured.upstream_requests = await _upstream_requests(upstream) - requested
     expected = case.upstream_requests
-    if expected is not None and found.upstream_requests != expected * found.requests:
+    if expected is not None and measured.upstream_requests != expected * measured.requests:
         raise UnexpectedResponse(
-            f"{case.name}: {found.requests} requests made {found.upstream_requests} to the upstream"
+            f"{case.name}: {measured.requests} requests made {measured.upstream_requests} to the upstream"
         )
-    return found
+    return measured
 
 
 async def _upstream_requests(upstream: RunningServer) -> int:

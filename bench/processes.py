@@ -21,7 +21,7 @@ PATIENCE_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Cores:
-    """One for the server that is measured, the rest for who measures; with one core, they share it."""
+    """One core for the measured server, the others for the load generator. With one core, they share it."""
 
     server: frozenset[int]
     load_generator: frozenset[int]
@@ -33,7 +33,7 @@ class Cores:
 
     @contextmanager
     def for_server(self) -> Iterator[None]:
-        """What is started in here inherits the server's core."""
+        """A process that is started inside this context inherits the server's core."""
         os.sched_setaffinity(0, self.server)
         try:
             yield
@@ -56,7 +56,7 @@ class RunningServer:
 
 
 def product(cores: Cores, data: Path, **settings: str) -> AbstractContextManager[RunningServer]:
-    """Its access log is on, and goes to a file."""
+    """The product, with its access log in a file."""
     command = [str(Path(sys.executable).with_name("plugboard")), "serve"]
     settings |= {"PLUGBOARD_DATA_DIR": str(data), "PLUGBOARD_EGRESS_ALLOW": HOST}
     return _start(cores.for_server(), command, data / "server.log", **settings)
@@ -76,7 +76,7 @@ def upstream(directory: Path) -> AbstractContextManager[RunningServer]:
 
 
 def dynamodb(database: Path) -> AbstractContextManager[RunningServer]:
-    """Not on the server's core: where it counts, it is on another machine."""
+    """DynamoDB does not share the server's core, because in production it is on another machine."""
     command = [str(DYNOXIDE), "serve", "--host", "127.0.0.1", "--port", "{port}", "--db-path", str(database)]
     return _start(nullcontext(), command, database.with_suffix(".log"))
 
@@ -105,14 +105,14 @@ def _start(
 
 
 def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
+    with socket.socket() as resource:
+        resource.bind(("127.0.0.1", 0))
+        port: int = resource.getsockname()[1]
         return port
 
 
 def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
-    """It listens only when it can answer."""
+    """Waits for the port: a server listens only when it can respond."""
     give_up = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < give_up and process.poll() is None:
         with socket.socket() as trial:

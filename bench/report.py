@@ -17,7 +17,7 @@ from tests.fakes.dynamodb import NO_DYNOXIDE
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """A comparison, round by round."""
+    """The result of a comparison over all rounds."""
 
     name: str
     ratio: float
@@ -27,23 +27,23 @@ class Ratio:
     at_most: float | None = None
 
     def misses(self, tolerance: float = 0.0) -> bool:
-        """Whether it is over its limit by more than this part of it."""
+        """Whether the ratio exceeds its limit by more than this fraction of the limit."""
         return self.at_most is not None and self.ratio > self.at_most * (1 + tolerance)
 
 
 def ratios(measured: Measurements) -> list[Ratio]:
-    return [_ratio(measured, each) for each in measured.comparisons]
+    return [_ratio(measured, comparison) for comparison in measured.comparisons]
 
 
-def _ratio(measured: Measurements, asked: Comparison) -> Ratio:
-    these, those = measured.rounds[asked.case], measured.rounds[asked.than]
+def _ratio(measured: Measurements, comparison: Comparison) -> Ratio:
+    these, those = measured.rounds[comparison.case], measured.rounds[comparison.than]
     return Ratio(
-        asked.name,
-        _median_ratio(these, those, asked.time),
+        comparison.name,
+        _median_ratio(these, those, comparison.time),
         _median_ratio(these, those, wall_time),
-        statistics.median(map(asked.time, these)) * 1000,
-        statistics.median(map(asked.time, those)) * 1000,
-        asked.at_most,
+        statistics.median(map(comparison.time, these)) * 1000,
+        statistics.median(map(comparison.time, those)) * 1000,
+        comparison.at_most,
     )
 
 
@@ -51,13 +51,13 @@ def _median_ratio(these: Sequence[Round], those: Sequence[Round], time: Time) ->
     return statistics.median(time(a) / time(b) for a, b in zip(these, those, strict=True))
 
 
-def show(measured: Measurements, found: Sequence[Ratio]) -> None:
+def show(measured: Measurements, ratios: Sequence[Ratio]) -> None:
     print(f"{'time per request':54}{'ratio':>7}{'target':>9}{'ms':>9}{'than ms':>9}{'by the clock':>14}")
-    for each in found:
-        target = f"≤ {each.at_most:.2f}" if each.at_most else ""
+    for ratio in ratios:
+        target = f"≤ {ratio.at_most:.2f}" if ratio.at_most else ""
         print(
-            f"{each.name:54}{each.ratio:7.2f}{target:>9}{each.ms:9.3f}{each.than_ms:9.3f}{each.wall_clock:14.2f}"
-            f"{'  missed' * each.misses()}"
+            f"{ratio.name:54}{ratio.ratio:7.2f}{target:>9}{ratio.ms:9.3f}{ratio.than_ms:9.3f}{ratio.wall_clock:14.2f}"
+            f"{'  missed' * ratio.misses()}"
         )
     for line in _remarks(measured):
         print(line)
@@ -84,10 +84,10 @@ def _median(rounds: Sequence[Round], time: Time) -> float:
     return statistics.median(map(time, rounds))
 
 
-def write(measured: Measurements, found: Sequence[Ratio], path: Path) -> None:
+def write(measured: Measurements, ratios: Sequence[Ratio], path: Path) -> None:
     document: dict[str, Any] = {
-        "ratios": [asdict(each) | {"missed": each.misses()} for each in found],
-        "rounds": {name: [asdict(each) for each in rounds] for name, rounds in measured.rounds.items()},
+        "ratios": [asdict(ratio) | {"missed": ratio.misses()} for ratio in ratios],
+        "rounds": {name: [asdict(round_) for round_ in rounds] for name, rounds in measured.rounds.items()},
         "start_seconds": measured.start_seconds,
         "peak_bytes": measured.peak_bytes,
         "plan": asdict(measured.plan),

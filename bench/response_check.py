@@ -1,4 +1,4 @@
-"""Checks a whole answer once, before its speed is measured."""
+"""Checks a complete response once before its speed is measured."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ from bench.upstream import tool_name as upstream_name
 
 
 class Check(Protocol):
-    def __call__(self, answer: Any, /) -> bool: ...
+    def __call__(self, response: Any, /) -> bool: ...
 
 
 async def expecting_first_response(port: int, question: Request, is_right: Check) -> Request:
-    """With the whole of the answer, so that from now on each has to be the same."""
+    """The same request, expecting exactly the first response from now on."""
     body = await fetch_body(port, question)
     if not is_right(msgspec.json.decode(body)):
         raise UnexpectedResponse(f"{question.path} answered {body[:2000]!r}")
     return replace(question, expected=body)
 
 
-def is_result(answer: Any) -> bool:
-    """Of the upstream itself, or passed through."""
-    return bool(answer == {"jsonrpc": "2.0", "id": 1, "result": RESULT})
+def is_result(response: Any) -> bool:
+    """A result of the upstream, direct or passed through."""
+    return bool(response == {"jsonrpc": "2.0", "id": 1, "result": RESULT})
 
 
-def is_list(answer: Any) -> bool:
-    return bool(answer == {"jsonrpc": "2.0", "id": 1, "result": TOOL_LIST})
+def is_list(response: Any) -> bool:
+    return bool(response == {"jsonrpc": "2.0", "id": 1, "result": TOOL_LIST})
 
 
-def are_lists(answer: Any, servers: int) -> bool:
-    return len(answer) == servers and all(map(is_list, answer))
+def are_lists(response: Any, servers: int) -> bool:
+    return len(response) == servers and all(map(is_list, response))
 
 
-def is_call(answer: Any) -> bool:
-    return bool(answer == {"text": TEXT, "content": RESULT["content"], "isError": False})
+def is_call(response: Any) -> bool:
+    return bool(response == {"text": TEXT, "content": RESULT["content"], "isError": False})
 
 
-def are_tools(answer: Any, servers: int) -> bool:
-    """Each with its schema and what it is for, under a name of its own."""
-    named = {each["name"]: each for each in answer["tools"]}
+def are_tools(response: Any, servers: int) -> bool:
+    """Every tool has a schema, a description and a unique name."""
+    named = {tool["name"]: tool for tool in response["tools"]}
     whole = all(
-        each["inputSchema"]["properties"].keys() == _PROPERTIES and each["description"] for each in named.values()
+        value["inputSchema"]["properties"].keys() == _PROPERTIES and value["description"] for value in named.values()
     )
-    return whole and named.keys() == set(_names(servers)) and answer["unavailable"] == []
+    return whole and named.keys() == set(_names(servers)) and response["unavailable"] == []
 
 
 _PROPERTIES = TOOL_LIST["tools"][0]["inputSchema"]["properties"].keys()

@@ -32,13 +32,13 @@ from api.workspaces.service import setup_context
 from bench import upstream
 
 CREDENTIAL = Secret(upstream.CREDENTIAL)
-CALLABLE = 20  # servers that can be called, beside those that are only stored
-SERVERS_PER_WORKSPACE = 500  # servers in each of the workspaces that others are spread over
+CALLABLE = 20  # servers that can be called, in addition to those that are only stored
+SERVERS_PER_WORKSPACE = 500  # servers in each of the other workspaces
 
 
 @dataclass(frozen=True, slots=True)
 class Seeded:
-    """The workspace to ask about, and what is in it. One agent has one server that can be called, the other has all."""
+    """The measured workspace and its content. One agent has one callable server, the other has all of them."""
 
     data: Path
     workspace_id: str
@@ -79,7 +79,7 @@ async def _fill(parts: Container, data: Path, count: int, upstream_port: int | N
         else []
     )
     stored = [_sealed(server, sealing, parts.settings.egress) for server in (*servers, *called)]
-    agents = [_agent(parts, workspace_id, each) for each in (called[:1], called)] if called else []
+    agents = [_agent(parts, workspace_id, item) for item in (called[:1], called)] if called else []
     _write(data / DATABASE, _changes(parts, context, stored, agents))
     ids = [server.id for server in servers]
     return Seeded(data, workspace_id, founded.key.reveal_text(), ids, *(agent.id for agent in agents))
@@ -111,8 +111,8 @@ def _server(parts: Container, workspace_id: str, number: int) -> Server:
 
 def _callable_server(parts: Container, workspace_id: str, number: int, port: int) -> Server:
     url = f"http://{upstream.HOST}:{port}{upstream.PATH.format(number)}"
-    made = _server(parts, workspace_id, number)
-    return replace(made, name=f"Forecasts {number}", slug=slug(number), url=url, exposure="tools")
+    server = _server(parts, workspace_id, number)
+    return replace(server, name=f"Forecasts {number}", slug=slug(number), url=url, exposure="tools")
 
 
 def _sealed(server: Server, sealing: Sealer, egress: EgressPolicy) -> Server:
@@ -122,7 +122,7 @@ def _sealed(server: Server, sealing: Sealer, egress: EgressPolicy) -> Server:
 
 
 def slug(number: int) -> str:
-    """Of one that can be called."""
+    """The slug of a callable server."""
     return f"forecasts-{number}"
 
 

@@ -19,7 +19,7 @@ AUDITED = "AUDIT#%"  # written and never read here, but a third of all rows
 
 
 def import_table(data: Path, to: Path) -> Path:
-    """dynoxide's database, filled in bulk: to write each item by its API would take minutes."""
+    """dynoxide's database, filled in bulk, because writing each item through its API would take minutes."""
     source, schema, database = to / TABLE, to / "schema.json", to / "dynamodb.db"
     source.mkdir()
     with (source / "items.json").open("wb") as lines:
@@ -31,7 +31,7 @@ def import_table(data: Path, to: Path) -> Path:
 
 
 def settings(port: int, data: Path) -> dict[str, str]:
-    """What a product reads that table with; its credentials were sealed with the key of `data`."""
+    """The settings of a product that reads that table; its credentials were sealed with the key of `data`."""
     return ACCESS | {
         "PLUGBOARD_STORE": "dynamodb",
         "PLUGBOARD_TABLE": TABLE,

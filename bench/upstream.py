@@ -138,13 +138,13 @@ UNKNOWN = {"code": -32601, "message": "Method not found"}
 
 
 class Upstream:
-    """Counts what it is asked for by `POST`."""
+    """The upstream app, which counts `POST` requests."""
 
     def __init__(self) -> None:
         self._request_count = 0
         self._decode = msgspec.json.Decoder(_Request).decode
         self._encode = msgspec.json.Encoder().encode
-        self._results = {method: self._encode(found) for method, found in RESULTS.items()}
+        self._results = {method: self._encode(result) for method, result in RESULTS.items()}
         self._result = self._encode(RESULT)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -154,21 +154,21 @@ class Upstream:
             await send_response(send, 200, str(self._request_count).encode())
             return
         self._request_count += 1
-        asked = self._decode(await read_body(receive))
+        request = self._decode(await read_body(receive))
         if AUTHORIZATION not in scope["headers"]:
             await send_response(send, 401, b"")
             return
-        await send_response(send, *self._respond(asked))
+        await send_response(send, *self._respond(request))
 
-    def _respond(self, asked: _Request) -> tuple[int, bytes]:
-        if asked.method == "tools/call" and asked.params.name in NAMES:
-            return 200, self._response(asked, b'"result":', self._result)
-        if found := self._results.get(asked.method):
-            return 200, self._response(asked, b'"result":', found)
-        return 404, self._response(asked, b'"error":', self._encode(UNKNOWN))
+    def _respond(self, request: _Request) -> tuple[int, bytes]:
+        if request.method == "tools/call" and request.params.name in NAMES:
+            return 200, self._response(request, b'"result":', self._result)
+        if result := self._results.get(request.method):
+            return 200, self._response(request, b'"result":', result)
+        return 404, self._response(request, b'"error":', self._encode(UNKNOWN))
 
-    def _response(self, asked: _Request, what: bytes, found: bytes) -> bytes:
-        return b'{"jsonrpc":"2.0","id":%b,%b%b}' % (self._encode(asked.id), what, found)
+    def _response(self, request: _Request, what: bytes, value: bytes) -> bytes:
+        return b'{"jsonrpc":"2.0","id":%b,%b%b}' % (self._encode(request.id), what, value)
 
 
 async def read_body(receive: Any) -> bytes:

@@ -1,4 +1,4 @@
-"""MCP servers of every era, as ASGI apps that remember what they were asked."""
+"""MCP servers of every era, as ASGI apps that record their requests."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ class McpResponse:
 
 
 NO_RESPONSE = McpResponse()
-"""Nothing comes, for as long as somebody waits for it."""
+"""The server never responds."""
 
 
-def result(seen: McpRequest, value: object, **headers: str) -> McpResponse:
-    body = {"jsonrpc": "2.0", "id": seen.message["id"], "result": value}
+def result(request: McpRequest, value: object, **headers: str) -> McpResponse:
+    body = {"jsonrpc": "2.0", "id": request.message["id"], "result": value}
     return McpResponse(body=json.dumps(body).encode(), headers=headers)
 
 
-def error(seen: McpRequest, code: int, text: str, status: int = 200, data: object = None) -> McpResponse:
+def error(request: McpRequest, code: int, text: str, status: int = 200, data: object = None) -> McpResponse:
     said = {"code": code, "message": text} | ({} if data is None else {"data": data})
-    body = {"jsonrpc": "2.0", "id": seen.message.get("id"), "error": said}
+    body = {"jsonrpc": "2.0", "id": request.message.get("id"), "error": said}
     return McpResponse(status, json.dumps(body).encode())
 
 
@@ -59,8 +59,8 @@ def event(data: object, **fields: object) -> bytes:
 
 def stream(*events: bytes, **headers: str) -> McpResponse:
     async def pieces() -> AsyncIterator[bytes]:
-        for each in events:
-            yield each
+        for event in events:
+            yield event
 
     return McpResponse(body=pieces(), media_type=STREAM, headers=headers)
 
@@ -71,7 +71,7 @@ def as_stream(reply: McpResponse, *before: bytes) -> McpResponse:
 
 
 class FakeMcpServer:
-    """`say` replaces what is answered to a method."""
+    """A fake MCP server. Keyword arguments replace the response to a method, with `_` for `/`."""
 
     def __init__(self, tools: list[Json] | None = None, **say: Callable[[McpRequest], McpResponse]) -> None:
         self.tools = [ECHO] if tools is None else tools
@@ -80,10 +80,10 @@ class FakeMcpServer:
 
     @property
     def methods(self) -> list[str]:
-        return [each.method for each in self.requests]
+        return [request.method for request in self.requests]
 
     def requests_for(self, method: str) -> list[McpRequest]:
-        return [each for each in self.requests if each.method == method]
+        return [request for request in self.requests if request.method == method]
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "lifespan":
@@ -93,45 +93,49 @@ class FakeMcpServer:
         self.requests.append(seen)
         await _until_disconnect(receive, _send(send, self.respond(seen)))
 
-    def respond(self, seen: McpRequest) -> McpResponse:
-        return self.handlers[seen.method](seen) if seen.method in self.handlers else self.default_response(seen)
+    def respond(self, request: McpRequest) -> McpResponse:
+        return (
+            self.handlers[request.method](request)
+            if request.method in self.handlers
+            else self.default_response(request)
+        )
 
-    def default_response(self, seen: McpRequest) -> McpResponse:
-        params = seen.message.get("params") or {}
-        match seen.method:
+    def default_response(self, request: McpRequest) -> McpResponse:
+        params = request.message.get("params") or {}
+        match request.method:
             case "tools/list":
-                return result(seen, {"tools": self.tools, "ttlMs": 5000, "cacheScope": "public"})
+                return result(request, {"tools": self.tools, "ttlMs": 5000, "cacheScope": "public"})
             case "tools/call":
-                return result(seen, {"content": [{"type": "text", "text": json.dumps(params.get("arguments"))}]})
+                return result(request, {"content": [{"type": "text", "text": json.dumps(params.get("arguments"))}]})
             case method:
-                return error(seen, -32601, f"Method not found: {method}")
+                return error(request, -32601, f"Method not found: {method}")
 
 
 class PlainServer(FakeMcpServer):
-    """Knows no handshake."""
+    """A server without a handshake."""
 
 
 class ModernServer(FakeMcpServer):
-    def default_response(self, seen: McpRequest) -> McpResponse:
-        if problem := self._mismatch(seen):
-            return error(seen, -32020, f"Header mismatch: {problem}", 400)
-        if seen.method == "server/discover":
+    def default_response(self, request: McpRequest) -> McpResponse:
+        if problem := self._mismatch(request):
+            return error(request, -32020, f"Header mismatch: {problem}", 400)
+        if request.method == "server/discover":
             meta = {f"{META}serverInfo": {"name": "modern", "version": "1"}}
-            return result(seen, {"resultType": "complete", "supportedVersions": [MODERN], "_meta": meta})
-        reply = super().default_response(seen)
+            return result(request, {"resultType": "complete", "supportedVersions": [MODERN], "_meta": meta})
+        reply = super().default_response(request)
         reply.status = 404 if b"-32601" in bytes(reply.body) else 200  # type: ignore[arg-type]
         return reply
 
-    def _mismatch(self, seen: McpRequest) -> str | None:
-        params = seen.message.get("params", {})
+    def _mismatch(self, request: McpRequest) -> str | None:
+        params = request.message.get("params", {})
         wanted = {"mcp-protocol-version": params.get("_meta", {}).get(f"{META}protocolVersion", "none")}
-        wanted["mcp-method"] = seen.method
-        if name := {"tools/call": params.get("name"), "resources/read": params.get("uri")}.get(seen.method):
+        wanted["mcp-method"] = request.method
+        if name := {"tools/call": params.get("name"), "resources/read": params.get("uri")}.get(request.method):
             wanted["mcp-name"] = name
-        for tool in self.tools if seen.method == "tools/call" else []:
+        for tool in self.tools if request.method == "tools/call" else []:
             if tool["name"] == params["name"]:
                 wanted |= _mirrored_headers(tool, params.get("arguments", {}))
-        return next((name for name, text in wanted.items() if decode_header(seen.headers.get(name)) != text), None)
+        return next((name for name, text in wanted.items() if decode_header(request.headers.get(name)) != text), None)
 
 
 def _mirrored_headers(tool: Json, arguments: Json) -> dict[str, str]:
@@ -162,32 +166,32 @@ class SessionServer(FakeMcpServer):
     def expire(self) -> None:
         self.sessions.clear()
 
-    def respond(self, seen: McpRequest) -> McpResponse:
-        if seen.method == "initialize" and "initialize" not in self.handlers:
-            return self._start_session(seen)
-        session = seen.headers.get("mcp-session-id")
-        if session is None and seen.method != "initialize":
-            return error(seen, -32000, "Bad Request: No valid session ID provided", 400)
+    def respond(self, request: McpRequest) -> McpResponse:
+        if request.method == "initialize" and "initialize" not in self.handlers:
+            return self._start_session(request)
+        session = request.headers.get("mcp-session-id")
+        if session is None and request.method != "initialize":
+            return error(request, -32000, "Bad Request: No valid session ID provided", 400)
         if session not in self.sessions and session is not None:
-            return error(seen, -32001, "Session not found", 404)
-        reply = super().respond(seen)
+            return error(request, -32001, "Session not found", 404)
+        reply = super().respond(request)
         return as_stream(reply, b": hello\n\n") if self.streams and reply.media_type != STREAM and reply.body else reply
 
-    def default_response(self, seen: McpRequest) -> McpResponse:
-        if seen.method == "DELETE":
-            self.sessions.discard(seen.headers["mcp-session-id"])
+    def default_response(self, request: McpRequest) -> McpResponse:
+        if request.method == "DELETE":
+            self.sessions.discard(request.headers["mcp-session-id"])
             return McpResponse(204)
         return (
             McpResponse(202)
-            if "id" not in seen.message or "method" not in seen.message
-            else super().default_response(seen)
+            if "id" not in request.message or "method" not in request.message
+            else super().default_response(request)
         )
 
-    def _start_session(self, seen: McpRequest) -> McpResponse:
+    def _start_session(self, request: McpRequest) -> McpResponse:
         self.sessions_created += 1
         self.sessions.add(f"session-{self.sessions_created}")
         info = {"protocolVersion": self.version, "capabilities": {}, "serverInfo": {"name": "s", "version": "2"}}
-        reply = result(seen, info, **{"Mcp-Session-Id": f"session-{self.sessions_created}"})
+        reply = result(request, info, **{"Mcp-Session-Id": f"session-{self.sessions_created}"})
         return as_stream(reply) if self.streams else reply
 
 
@@ -200,25 +204,25 @@ class LegacyServer(FakeMcpServer):
         self.queue: asyncio.Queue[bytes]
         self.streams_open = 0
 
-    def respond(self, seen: McpRequest) -> McpResponse:
-        if seen.http_method == "GET":
+    def respond(self, request: McpRequest) -> McpResponse:
+        if request.http_method == "GET":
             return McpResponse(body=self._stream(), media_type=STREAM)
-        if not seen.path.startswith("/messages"):
+        if not request.path.startswith("/messages"):
             return McpResponse(405)
-        reply = super().respond(seen)
+        reply = super().respond(request)
         if reply.status == 200 and reply.body:
             assert isinstance(reply.body, bytes)
             self.queue.put_nowait(event(reply.body.decode(), event="message"))
             return McpResponse(202)
         return reply
 
-    def default_response(self, seen: McpRequest) -> McpResponse:
-        if seen.method == "initialize":
-            return result(seen, {"protocolVersion": "2024-11-05", "serverInfo": {"name": "old", "version": "0"}})
+    def default_response(self, request: McpRequest) -> McpResponse:
+        if request.method == "initialize":
+            return result(request, {"protocolVersion": "2024-11-05", "serverInfo": {"name": "old", "version": "0"}})
         return (
             McpResponse(202)
-            if "id" not in seen.message or "method" not in seen.message
-            else super().default_response(seen)
+            if "id" not in request.message or "method" not in request.message
+            else super().default_response(request)
         )
 
     async def _stream(self) -> AsyncIterator[bytes]:
@@ -250,14 +254,14 @@ async def _read_request(scope: Any, receive: Any) -> McpRequest:
 
 
 async def _until_disconnect(receive: Any, answering: Coroutine[Any, Any, None]) -> None:
-    """Ends the answer when its reader goes, as a stream has to."""
+    """Ends the response when the client disconnects."""
     answer, left = asyncio.create_task(answering), asyncio.create_task(receive())
     await asyncio.wait({answer, left}, return_when=asyncio.FIRST_COMPLETED)
     left.cancel()
     answer.cancel()
-    for each in await asyncio.gather(answer, left, return_exceptions=True):
-        if isinstance(each, Exception):
-            raise each
+    for item in await asyncio.gather(answer, left, return_exceptions=True):
+        if isinstance(item, Exception):
+            raise item
 
 
 async def _send(send: Any, reply: McpResponse) -> None:

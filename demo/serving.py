@@ -20,7 +20,7 @@ ANY_PORT = ("127.0.0.1", 0)
 def listening(
     app: ASGIApp, http: type[LimitedHttpProtocol] = LimitedHttpProtocol, address: tuple[str, int] = ANY_PORT
 ) -> Iterator[str]:
-    """Serves an app, usually on a free port of 127.0.0.1, in a thread, and stops it as a signal would."""
+    """Serves an app in a thread, usually on a free port of 127.0.0.1, and stops it gracefully."""
     config = uvicorn.Config(
         app,
         host=address[0],
@@ -31,7 +31,7 @@ def listening(
         lifespan="on",
         log_config=None,
         access_log=False,
-        timeout_keep_alive=int(PATIENCE_SECONDS),  # a test on a busy machine comes back later than in five seconds
+        timeout_keep_alive=int(PATIENCE_SECONDS),  # on a busy machine a test can pause for more than five seconds
     )
     server = uvicorn.Server(config)
     started = threading.Event()

@@ -29,7 +29,7 @@ FORECAST = tool("get_forecast", "How warm it will be in a city from today on.", 
 
 
 def respond(method: str, params: Json) -> Json:
-    """What JSON-RPC has beside the id: a result or an error."""
+    """The result or the error of a JSON-RPC response."""
     match method, params:
         case "server/discover", _:
             found = {"supportedVersions": [NEWEST], **CAN, **KEEP}
@@ -49,8 +49,8 @@ def respond(method: str, params: Json) -> Json:
 def degrees(city: str, days: int) -> Json:
     if city not in DAYS:
         return {"content": [{"type": "text", "text": f"No weather for {city}. {CITY['description']}"}], "isError": True}
-    said = f"{city}: {', then '.join(f'{each} °C' for each in DAYS[city][:days])}."
-    return {"content": [{"type": "text", "text": said}], "structuredContent": {"celsius": DAYS[city][:days]}}
+    text = f"{city}: {', then '.join(f'{day} °C' for day in DAYS[city][:days])}."
+    return {"content": [{"type": "text", "text": text}], "structuredContent": {"celsius": DAYS[city][:days]}}
 
 
 class Weather(BaseHTTPRequestHandler):
@@ -58,13 +58,13 @@ class Weather(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        said = respond(asked["method"], asked.get("params", {}))
+        text = respond(asked["method"], asked.get("params", {}))
         is_newest = self.headers["MCP-Protocol-Version"] == NEWEST
         if is_newest and self.headers["Mcp-Method"] != asked["method"]:
-            said = {"error": {"code": -32020, "message": "Header mismatch: Mcp-Method"}}
+            text = {"error": {"code": -32020, "message": "Header mismatch: Mcp-Method"}}
         statuses = {-32020: 400, -32601: 404} if is_newest else {}
-        status = statuses.get(said.get("error", {}).get("code"), 200) if "id" in asked else 202
-        body = json.dumps({"jsonrpc": "2.0", "id": asked["id"], **said}).encode() if "id" in asked else b""
+        status = statuses.get(text.get("error", {}).get("code"), 200) if "id" in asked else 202
+        body = json.dumps({"jsonrpc": "2.0", "id": asked["id"], **text}).encode() if "id" in asked else b""
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
@@ -72,7 +72,7 @@ class Weather(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def do_GET(self) -> None:
-        self.send_error(405)  # it says nothing unasked
+        self.send_error(405)  # it sends no messages of its own
 
 
 parser = argparse.ArgumentParser(description="An MCP server with made-up weather, to try Plugboard with.")

@@ -80,8 +80,8 @@ def plugboard(on_sqlite: Plugboard) -> Plugboard:
 @pytest.fixture(params=["sqlite", "moto", "dynoxide"])
 def any_plugboard(request: pytest.FixtureRequest) -> Plugboard:
     """For what has to hold on every store."""
-    found: Plugboard = request.getfixturevalue(f"on_{request.param}")
-    return found
+    result: Plugboard = request.getfixturevalue(f"on_{request.param}")
+    return result
 
 
 @pytest.fixture

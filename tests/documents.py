@@ -58,8 +58,8 @@ class Document:
         return _LINK.findall(self.prose)
 
     def section(self, title: str) -> str:
-        _, found, rest = f"\n{self.text}".partition(f"\n## {title}\n")
-        assert found, f"{self.path} has no section {title!r}"
+        _, result, rest = f"\n{self.text}".partition(f"\n## {title}\n")
+        assert result, f"{self.path} has no section {title!r}"
         return rest.partition("\n## ")[0]
 
     @property

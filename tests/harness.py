@@ -101,8 +101,8 @@ class Workspace:
         path = f"{self.servers}/{self.make_server()['id']}"
         moved = self.admin.put(path, json={"url": "https://moved.weather.example.com/mcp"})
         assert moved.json()["configured"] == []
-        made: dict[str, Any] = moved.json()
-        return made
+        created: dict[str, Any] = moved.json()
+        return created
 
     def make_agent(self, **changed: Any) -> dict[str, Any]:
         return _created(self.admin.post(self.agents, json={"name": "Support"} | changed))
@@ -134,8 +134,8 @@ class Plugboard:
         return self.caller(self.operator_key)
 
     def make_workspace(self, name: str = "Acme") -> Workspace:
-        made = _created(self.operator.post("/api/workspaces", json={"name": name}))
-        return Workspace(self, made["id"], made["apiKey"], self.caller(made["apiKey"]))
+        created = _created(self.operator.post("/api/workspaces", json={"name": name}))
+        return Workspace(self, created["id"], created["apiKey"], self.caller(created["apiKey"]))
 
     def close(self) -> None:
         for client in self.opened:
@@ -181,14 +181,14 @@ async def _unsealed(workspace: Workspace, server_id: str) -> dict[str, str]:
         await parts.close()
 
 
-def error_paths(answer: httpx2.Response) -> list[str]:
+def error_paths(response: httpx2.Response) -> list[str]:
     """The paths of what was wrong with a request."""
-    assert answer.status_code == 422, answer.text
-    assert answer.headers["Content-Type"] == "application/problem+json"
-    return [error["path"] for error in answer.json()["errors"]]
+    assert response.status_code == 422, response.text
+    assert response.headers["Content-Type"] == "application/problem+json"
+    return [error["path"] for error in response.json()["errors"]]
 
 
-def _created(answer: httpx2.Response) -> dict[str, Any]:
-    assert answer.status_code == 201, answer.text
-    made: dict[str, Any] = answer.json()
-    return made
+def _created(response: httpx2.Response) -> dict[str, Any]:
+    assert response.status_code == 201, response.text
+    created: dict[str, Any] = response.json()
+    return created

@@ -44,19 +44,19 @@ class Operation:
         return self.id
 
 
-def stripped(answer: httpx2.Response) -> tuple[int, bytes, list[tuple[str, str]]]:
+def stripped(response: httpx2.Response) -> tuple[int, bytes, list[tuple[str, str]]]:
     """All of an answer but what differs each time."""
-    headers = [(name, value) for name, value in answer.headers.multi_items() if name not in ("x-request-id", "date")]
-    return answer.status_code, answer.content, headers
+    headers = [(name, value) for name, value in response.headers.multi_items() if name not in ("x-request-id", "date")]
+    return response.status_code, response.content, headers
 
 
 def _operations() -> list[Operation]:
     served = build_router_app(Settings()).state.openapi.yaml
     paths = yaml.load(served, yaml.CSafeLoader)["paths"]
     return [
-        Operation(each["operationId"], method.upper(), path, each["security"] == [], "requestBody" in each)
+        Operation(item["operationId"], method.upper(), path, item["security"] == [], "requestBody" in item)
         for path, methods in paths.items()
-        for method, each in methods.items()
+        for method, item in methods.items()
     ]
 
 

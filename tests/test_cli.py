@@ -46,8 +46,8 @@ def test_help_names_every_command(run: Run, capsys: pytest.CaptureFixture[str]) 
         run("--help")
 
     assert left.value.code == 0
-    said = capsys.readouterr().out
-    assert all(f"    {command} " in said for command in ("serve", "setup", "keys", "table"))
+    text = capsys.readouterr().out
+    assert all(f"    {command} " in text for command in ("serve", "setup", "keys", "table"))
 
 
 @pytest.mark.parametrize(
@@ -64,23 +64,23 @@ def test_an_unknown_command_is_refused(run: Run, arguments: list[str], capsys: p
 
 def test_setup_creates_a_workspace_whose_key_works(run: Run, data: Settings) -> None:
     (line,) = run("setup", "--workspace", "Acme 株", "--json").splitlines()
-    made = json.loads(line)
+    created = json.loads(line)
 
-    assert made.keys() == {"workspaceId", "apiKey"}
+    assert created.keys() == {"workspaceId", "apiKey"}
     with served(data) as plugboard:
-        admin = plugboard.caller(made["apiKey"])
-        assert admin.get(f"/api/workspaces/{made['workspaceId']}").json()["name"] == "Acme 株"
-        assert admin.get(f"/api/workspaces/{made['workspaceId']}/api-keys").json()[0]["createdBy"] == "setup"
-        assert plugboard.operator.get("/api/workspaces").json()[0]["id"] == made["workspaceId"]
+        admin = plugboard.caller(created["apiKey"])
+        assert admin.get(f"/api/workspaces/{created['workspaceId']}").json()["name"] == "Acme 株"
+        assert admin.get(f"/api/workspaces/{created['workspaceId']}/api-keys").json()[0]["createdBy"] == "setup"
+        assert plugboard.operator.get("/api/workspaces").json()[0]["id"] == created["workspaceId"]
 
 
 def test_setup_creates_an_operator_key_that_works(run: Run, data: Settings) -> None:
     (line,) = run("setup", "--operator", "--json").splitlines()
-    made = json.loads(line)
+    created = json.loads(line)
 
-    assert made.keys() == {"apiKey"}
+    assert created.keys() == {"apiKey"}
     with served(data) as plugboard:
-        assert plugboard.caller(made["apiKey"]).get("/api/workspaces").json() == []
+        assert plugboard.caller(created["apiKey"]).get("/api/workspaces").json() == []
 
 
 def test_without_json_setup_says_to_keep_the_key_and_ends_with_the_same_line(run: Run) -> None:
@@ -95,8 +95,10 @@ def test_setup_may_run_again_and_while_the_service_runs(run: Run, data: Settings
         one, two = (json.loads(run("setup", "--workspace", "Same", "--json")) for _ in range(2))
 
         assert one["workspaceId"] != two["workspaceId"]
-        for made in (one, two):
-            assert plugboard.caller(made["apiKey"]).get(f"/api/workspaces/{made['workspaceId']}").status_code == 200
+        for created in (one, two):
+            assert (
+                plugboard.caller(created["apiKey"]).get(f"/api/workspaces/{created['workspaceId']}").status_code == 200
+            )
 
 
 @pytest.mark.parametrize("name", ["", " ", "x" * 101, "two\nlines"])
@@ -211,9 +213,9 @@ def test_the_table_is_created_once(run: Run, moto_server: str) -> None:
     (line,) = run("setup", "--workspace", "On DynamoDB", "--json", PLUGBOARD_ROOT_KEY=GOOD_KEY, **dynamo).splitlines()
     on_it = Settings(store="dynamodb", table=name, dynamodb_endpoint=moto_server, root_key=Secret(GOOD_KEY))
     with served(on_it) as plugboard:
-        made = json.loads(line)
-        answer = plugboard.caller(made["apiKey"]).get(f"/api/workspaces/{made['workspaceId']}")
-        assert answer.json()["name"] == "On DynamoDB"
+        created = json.loads(line)
+        response = plugboard.caller(created["apiKey"]).get(f"/api/workspaces/{created['workspaceId']}")
+        assert response.json()["name"] == "On DynamoDB"
 
 
 def test_a_missing_table_is_reported(run: Run, moto_server: str) -> None:
@@ -254,10 +256,10 @@ def test_the_error_about_a_missing_table_says_how_to_create_it(run: Run, dynoxid
 def test_a_lost_admin_key_is_replaced_by_a_command(run: Run, data: Settings) -> None:
     workspace_id = json.loads(run("setup", "--workspace", "Acme", "--json"))["workspaceId"]
 
-    made = json.loads(run("setup", "--admin-key", workspace_id, "--json"))
+    created = json.loads(run("setup", "--admin-key", workspace_id, "--json"))
 
     with served(data) as plugboard:
-        admin = plugboard.caller(made["apiKey"])
+        admin = plugboard.caller(created["apiKey"])
         keys = admin.get(f"/api/workspaces/{workspace_id}/api-keys").json()
         trail = admin.get(f"/api/workspaces/{workspace_id}/audit").json()
     assert [(key["name"], key["scope"]) for key in keys].count(("Admin key", "admin")) == 1

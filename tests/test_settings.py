@@ -26,7 +26,7 @@ def test_every_setting_has_a_default() -> None:
 
 
 def test_every_variable_is_read() -> None:
-    found = settings(
+    parsed = settings(
         PLUGBOARD_HOST="::1",
         PLUGBOARD_PORT="80",
         PLUGBOARD_DATA_DIR="/data",
@@ -45,14 +45,14 @@ def test_every_variable_is_read() -> None:
         SLACK_OAUTH_CLIENT_ID="id without a secret",
     )
 
-    assert (found.host, found.port, found.data_dir, found.store) == ("::1", 80, Path("/data"), "dynamodb")
-    assert (found.table, found.dynamodb_endpoint) == ("my-table.1", "http://127.0.0.1:8000")
-    assert found.root_key is not None
-    assert found.root_key.reveal_text() == SECRET
-    assert (found.kms_key_id, found.public_url) == ("alias/plugboard", "https://plugboard.example.com/base")
-    assert str(found.egress) == "internal.example.com, 10.1.0.0/16"
-    assert (found.workers, found.trusted_proxies, found.oauth_apps.keys()) == (4, "10.0.0.1", {"NOTION"})
-    assert found.metrics_port == 9400
+    assert (parsed.host, parsed.port, parsed.data_dir, parsed.store) == ("::1", 80, Path("/data"), "dynamodb")
+    assert (parsed.table, parsed.dynamodb_endpoint) == ("my-table.1", "http://127.0.0.1:8000")
+    assert parsed.root_key is not None
+    assert parsed.root_key.reveal_text() == SECRET
+    assert (parsed.kms_key_id, parsed.public_url) == ("alias/plugboard", "https://plugboard.example.com/base")
+    assert str(parsed.egress) == "internal.example.com, 10.1.0.0/16"
+    assert (parsed.workers, parsed.trusted_proxies, parsed.oauth_apps.keys()) == (4, "10.0.0.1", {"NOTION"})
+    assert parsed.metrics_port == 9400
 
 
 def test_an_empty_variable_counts_as_unset() -> None:
@@ -91,25 +91,25 @@ def test_an_empty_variable_counts_as_unset() -> None:
     ],
 )
 def test_an_invalid_variable_is_refused_by_name(name: str, text: str) -> None:
-    with pytest.raises(InvalidSetting) as refused:
+    with pytest.raises(InvalidSetting) as raised:
         settings(**{name: text})
 
-    assert str(refused.value).startswith(f"{name}: ")
-    assert str(refused.value).count(name) == 1
+    assert str(raised.value).startswith(f"{name}: ")
+    assert str(raised.value).count(name) == 1
 
 
 def test_no_setting_shows_a_secret() -> None:
-    found = settings(PLUGBOARD_ROOT_KEY=SECRET)
+    parsed = settings(PLUGBOARD_ROOT_KEY=SECRET)
 
-    assert SECRET not in f"{found!r} {found}"
+    assert SECRET not in f"{parsed!r} {parsed}"
 
 
 def test_an_error_shows_no_other_secret() -> None:
     environment: Mapping[str, str] = {"PLUGBOARD_ROOT_KEY": SECRET, "PLUGBOARD_PORT": "x"}
-    with pytest.raises(InvalidSetting) as refused:
+    with pytest.raises(InvalidSetting) as raised:
         Settings.from_environment(environment)
 
-    assert SECRET not in "".join(traceback.format_exception(refused.value))
+    assert SECRET not in "".join(traceback.format_exception(raised.value))
 
 
 def test_settings_cannot_be_changed() -> None:

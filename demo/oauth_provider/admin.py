@@ -24,7 +24,7 @@ class Admin:
         """Paths begin with `/admin/`."""
         match request.method, request.path.split("/")[2:]:
             case "GET", ["seen"]:
-                return json_response([asdict(each) for each in self._seen if _matches(each, request)])
+                return json_response([asdict(item) for item in self._seen if _matches(item, request)])
             case "DELETE", ["seen"]:
                 self._forget()
                 return Response(204)
@@ -44,29 +44,29 @@ def _matches(seen: RecordedRequest, request: Request) -> bool:
 
 
 def _configure(tenant: Tenant, changes: Json) -> Response:
-    unknown = changes.keys() - {each.name for each in fields(Behaviour)}
+    unknown = changes.keys() - {field.name for field in fields(Behaviour)}
     if unknown:
         return json_response({"error": f"no such behaviour: {', '.join(sorted(unknown))}"}, 422)
     tenant.configure(**changes)
     return json_response(tenant.state())
 
 
-def _run_action(tenant: Tenant, action: str, given: Json) -> Response:
+def _run_action(tenant: Tenant, action: str, arguments: Json) -> Response:
     try:
-        return _action(tenant, action, dict(given))
+        return _action(tenant, action, dict(arguments))
     except (TypeError, KeyError) as problem:
         return json_response({"error": str(problem)}, 422)
 
 
-def _action(tenant: Tenant, action: str, given: dict[str, Any]) -> Response:
+def _action(tenant: Tenant, action: str, arguments: dict[str, Any]) -> Response:
     match action:
         case "faults":
-            endpoint, times = given.pop("endpoint"), given.pop("times", 1)
-            tenant.inject_fault(endpoint, Fault(**given), times)
+            endpoint, times = arguments.pop("endpoint"), arguments.pop("times", 1)
+            tenant.inject_fault(endpoint, Fault(**arguments), times)
         case "clients":
-            tenant.add_client(given.pop("id"), **given)
+            tenant.add_client(arguments.pop("id"), **arguments)
         case "expire":
-            tenant.expire_tokens(refresh=bool(given.get("refresh")))
+            tenant.expire_tokens(refresh=bool(arguments.get("refresh")))
         case "forget":
             tenant.revoke_grants()
         case "heal":

@@ -22,7 +22,7 @@ LONGEST_SECONDS = 600
 def authenticate_by_assertion(
     fields: Mapping[str, Any], clients: Mapping[str, Client], audiences: Collection[str], used: set[str]
 ) -> Client:
-    """Each assertion counts once."""
+    """Each assertion is accepted once."""
     claims, client = _signed(fields, clients)
     audience, ends = claims.get("aud"), claims.get("exp")
     named = [audience] if isinstance(audience, str) else list(audience or [])

@@ -23,7 +23,7 @@ ERROR_CODES: Mapping[str, str] = {
     "bad resource": "invalid_target",
     "not for this client": "unauthorized_client",
 }
-"""Of RFC 6749 and 8707; whatever else is wrong is `invalid_grant`."""
+"""Error codes of RFC 6749 and 8707; every other reason is `invalid_grant`."""
 
 
 def error_code(reason: str) -> str:
@@ -38,11 +38,11 @@ class Endpoint:
 
 
 class AuthorizationError(Exception):
-    """The browser is sent back with an error; of an unknown client or address it never is."""
+    """An error that redirects the browser. An unknown client or redirect URI never causes a redirect."""
 
-    def __init__(self, asked: AuthorizationRequest, error: str) -> None:
+    def __init__(self, request: AuthorizationRequest, error: str) -> None:
         super().__init__(error)
-        self.request, self.error = asked, error
+        self.request, self.error = request, error
 
 
 class AuthorizationServer:
@@ -53,7 +53,7 @@ class AuthorizationServer:
         tenant.grants.mint = self.mint
 
     def endpoints(self) -> Mapping[str, Endpoint]:
-        """By their paths below the server's own."""
+        """The endpoints by their paths below the server's own."""
         raise NotImplementedError
 
     def parse_request(self, query: Mapping[str, str]) -> AuthorizationRequest:
@@ -62,8 +62,8 @@ class AuthorizationServer:
     def authenticate(self, request: Request) -> Client:
         raise NotImplementedError
 
-    def token_body(self, given: IssuedTokens) -> Json:
-        """The answer of the token endpoint."""
+    def token_body(self, tokens: IssuedTokens) -> Json:
+        """The body of a token response."""
         raise NotImplementedError
 
     def error_response(self, refusal: Refusal) -> Response:
@@ -109,8 +109,8 @@ class AuthorizationServer:
     def mint(self, kind: Kind, family: Family) -> str:
         raise NotImplementedError
 
-    def callback_parameters(self, asked: AuthorizationRequest) -> Mapping[str, str | None]:
-        return {"state": asked.state}
+    def callback_parameters(self, request: AuthorizationRequest) -> Mapping[str, str | None]:
+        return {"state": request.state}
 
     def client_of(self, client_id: object, redirect_uri: str) -> Client:
         client = self.tenant.clients.get(str(client_id))
@@ -121,7 +121,7 @@ class AuthorizationServer:
         return client
 
     def authenticate_by_secret(self, request: Request, *methods: str) -> Client:
-        """By a secret, in the header or in the body."""
+        """Authenticates a client by its secret, in the header or in the body."""
         basic, fields = request.basic, request.fields
         if basic and "client_secret" in fields:
             raise Refusal("bad request")
@@ -137,17 +137,17 @@ class AuthorizationServer:
     def _automatic_decision(self) -> str | None:
         return {"at once": "allow", "deny": "deny"}.get(self.tenant.behaviour.consent)
 
-    def _redirect_back(self, asked: AuthorizationRequest, **said_back: str) -> Response:
-        parameters = {**said_back, **self.callback_parameters(asked), **self.tenant.behaviour.callback_changes}
-        return redirect(asked.redirect_uri, parameters)
+    def _redirect_back(self, request: AuthorizationRequest, **said_back: str) -> Response:
+        parameters = {**said_back, **self.callback_parameters(request), **self.tenant.behaviour.callback_changes}
+        return redirect(request.redirect_uri, parameters)
 
-    def _token_response(self, given: IssuedTokens, _: Request) -> Response:
-        told = with_changes(self.token_body(given), self.tenant.behaviour.answer_changes)
-        return json_response(told, Cache_Control="no-store")
+    def _token_response(self, tokens: IssuedTokens, _: Request) -> Response:
+        text = with_changes(self.token_body(tokens), self.tenant.behaviour.answer_changes)
+        return json_response(text, Cache_Control="no-store")
 
 
 def check_no_repeats(request: Request) -> Request:
-    """No parameter may be there twice (RFC 6749)."""
+    """No parameter may be repeated (RFC 6749)."""
     if request.has_repeated_parameters:
         raise Refusal("bad request")
     return request
@@ -159,11 +159,11 @@ def expires_in(life: float | None) -> Json:
     return {"expires_in": int(life) if float(life).is_integer() else life}
 
 
-def _consent_page(name: str, asked: AuthorizationRequest) -> str:
-    scopes = "".join(f"<li>{html.escape(each)}</li>" for each in asked.scopes) or "<li>whatever the app may do</li>"
-    who = html.escape(asked.client.name or asked.client.id)
+def _consent_page(name: str, request: AuthorizationRequest) -> str:
+    scopes = "".join(f"<li>{html.escape(scope)}</li>" for scope in request.scopes) or "<li>whatever the app may do</li>"
+    who = html.escape(request.client.name or request.client.id)
     return (
         f"<title>{html.escape(name)}</title><h1>Allow {who} to use {html.escape(name)}?</h1><ul>{scopes}</ul>"
-        f"<p>You go on to {html.escape(asked.redirect_uri)}.</p><form method=post>"
+        f"<p>You go on to {html.escape(request.redirect_uri)}.</p><form method=post>"
         "<button name=consent value=allow>Allow</button> <button name=consent value=deny>Deny</button></form>"
     )

@@ -20,7 +20,7 @@ HTML = {"Content-Type": "text/html"}
 
 @dataclass(frozen=True)
 class Fault:
-    """`after`: the work is done first, and its answer is lost. What is slow, or held, still answers in the end."""
+    """`after`: the request is processed first and its response is lost. A slow or held request is answered later."""
 
     kind: Kind
     after: bool = False
@@ -35,7 +35,7 @@ class Fault:
         return self.kind in ("slow", "hold")
 
     def response(self, busy: Response) -> Response | None:
-        """None: the connection is cut. `busy` is what this provider says then."""
+        """None closes the connection. `busy` is the provider's rate limit response."""
         if self.kind == "close":
             return None
         answer = busy if self.kind == "busy" else self._default_response()
@@ -58,7 +58,7 @@ class Fault:
 
 
 class Gate:
-    """Where requests wait: for a time, or until somebody lets them go."""
+    """Holds requests for a time or until they are released."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()

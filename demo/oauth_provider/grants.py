@@ -24,7 +24,7 @@ from demo.oauth_provider.model import (
 
 
 class Grants:
-    """The caller holds the lock."""
+    """Grants, codes and tokens of one provider. The caller holds the lock."""
 
     def __init__(self) -> None:
         self.mint: Callable[[Kind, Family], str] = _default_token_text
@@ -34,10 +34,10 @@ class Grants:
         self._codes: dict[str, Code] = {}
         self._tokens: dict[str, Token] = {}
 
-    def code_for(self, asked: AuthorizationRequest) -> str:
+    def code_for(self, request: AuthorizationRequest) -> str:
         text, mine = f"code-{secrets.token_urlsafe(24)}", self.behaviour
-        scopes = asked.scopes if mine.grants is None else mine.grants
-        self._codes[text] = Code(asked, mine.person, mine.workspace, scopes, time.monotonic() + mine.code_life)
+        scopes = request.scopes if mine.grants is None else mine.grants
+        self._codes[text] = Code(request, mine.person, mine.workspace, scopes, time.monotonic() + mine.code_life)
         return text
 
     def exchange_code(self, client: Client, text: str, redirect_uri: str, verifier: str | None) -> IssuedTokens:
@@ -57,7 +57,7 @@ class Grants:
         return self._tokens_for_code(code)
 
     def resource_of(self, text: str) -> str | None:
-        """What a code or a token is for."""
+        """The resource of a code or a token."""
         if code := self._codes.get(text):
             return code.asked.resource
         token = self._tokens.get(text)
@@ -108,16 +108,16 @@ class Grants:
                 token.expires_at = time.monotonic()
 
     def live_tokens(self, kind: Kind) -> list[str]:
-        """A used refresh token is none."""
-        tokens = [each for each in self._tokens.values() if each.kind == kind and self._condition(each) == "good"]
-        return [each.text for each in tokens if each.used_at is None]
+        """The valid tokens, without used refresh tokens."""
+        tokens = [value for value in self._tokens.values() if value.kind == kind and self._condition(value) == "good"]
+        return [token.text for token in tokens if token.used_at is None]
 
     def _tokens_for_code(self, code: Code) -> IssuedTokens:
-        asked, mine = code.asked, self.behaviour
+        requested, mine = code.asked, self.behaviour
         if mine.repeats_access and not mine.gives_refresh and (again := self._existing_installation(code)):
             code.family = again.family
             return again
-        code.family = self._family(asked.client.id, code.person, code.workspace, code.scopes, asked.resource)
+        code.family = self._family(requested.client.id, code.person, code.workspace, code.scopes, requested.resource)
         refresh = self._token("refresh", code.family, 0) if mine.gives_refresh else None
         return IssuedTokens(code.family, self._token("access", code.family, 0), refresh)
 
@@ -190,9 +190,9 @@ class Grants:
         return "expired" if token.expires_at is not None and token.expires_at <= time.monotonic() else "good"
 
 
-def _verifier_matches(verifier: str | None, asked: AuthorizationRequest) -> bool:
+def _verifier_matches(verifier: str | None, request: AuthorizationRequest) -> bool:
     digest = base64.urlsafe_b64encode(hashlib.sha256((verifier or "").encode()).digest()).rstrip(b"=").decode()
-    return (verifier if asked.challenge_method == "plain" else digest) == asked.challenge
+    return (verifier if request.challenge_method == "plain" else digest) == request.challenge
 
 
 def _default_token_text(kind: Kind, _: Family) -> str:

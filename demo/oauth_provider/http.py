@@ -32,7 +32,7 @@ class Request:
 
     @cached_property
     def fields(self) -> Json:
-        """Of a body that is a form or a JSON object; empty for any other."""
+        """The fields of a form or a JSON object; empty for any other body."""
         if self.media_type == "application/json":
             return _object(self.body)
         if self.media_type == "application/x-www-form-urlencoded":
@@ -45,10 +45,10 @@ class Request:
 
     @property
     def has_repeated_parameters(self) -> bool:
-        """Some parameter is there twice, which RFC 6749 forbids."""
+        """Whether a parameter is repeated, which RFC 6749 forbids."""
         texts = [self.query_text] + ([] if self.media_type == "application/json" else [self.body.decode("latin-1")])
         pairs = [parse_qsl(text, keep_blank_values=True) for text in texts]
-        return any(len(dict(each)) < len(each) for each in pairs)
+        return any(len(dict(pair)) < len(pair) for pair in pairs)
 
     @property
     def bearer(self) -> str | None:
@@ -80,8 +80,8 @@ def json_response(value: object, status: int = 200, **headers: str) -> Response:
 
 
 def with_changes(value: Mapping[str, Any], changes: Mapping[str, Any]) -> Json:
-    """None takes away."""
-    return {name: each for name, each in {**value, **changes}.items() if each is not None or name not in changes}
+    """A copy with changed fields. None removes a field."""
+    return {name: item for name, item in {**value, **changes}.items() if item is not None or name not in changes}
 
 
 def html_response(html: str, status: int = 200) -> Response:
@@ -90,7 +90,7 @@ def html_response(html: str, status: int = 200) -> Response:
 
 
 def redirect(url: str, parameters: Mapping[str, str | None]) -> Response:
-    """A redirect with parameters added, those without a value left out."""
+    """A redirect with added parameters, without those that have no value."""
     added = urlencode({name: text for name, text in parameters.items() if text is not None})
     joined = "&" if urlsplit(url).query else "?"
     return Response(HTTPStatus.FOUND, b"", {"Location": f"{url}{joined}{added}", "Cache-Control": "no-store"})
@@ -98,7 +98,7 @@ def redirect(url: str, parameters: Mapping[str, str | None]) -> Response:
 
 class RequestHandler(Protocol):
     async def respond(self, request: Request) -> Response | None:
-        """None: the connection is cut."""
+        """None closes the connection."""
         ...
 
     def close(self) -> None: ...
@@ -109,17 +109,17 @@ def asgi_app(site: RequestHandler) -> Callable[[Any, Any, Any], Awaitable[None]]
         if scope["type"] == "lifespan":
             await _handle_lifespan(site, receive, send)
             return
-        answer = await site.respond(await _request(scope, receive))
-        if answer is None:
+        response = await site.respond(await _request(scope, receive))
+        if response is None:
             await _abort(scope, receive)
         else:
-            await _send(answer, send)
+            await _send(response, send)
 
     return app
 
 
 class AbortableHttpProtocol(LimitedHttpProtocol):
-    """Lets an app cut the connection instead of answering."""
+    """Lets an app close the connection instead of responding."""
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -150,11 +150,11 @@ async def _abort(scope: Any, receive: Any) -> None:
         pass
 
 
-async def _send(answer: Response, send: Any) -> None:
-    headers = [(name.lower().encode(), text.encode()) for name, text in answer.headers.items()]
-    headers.append((b"content-length", b"%d" % len(answer.body)))
-    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-    await send({"type": "http.response.body", "body": answer.body})
+async def _send(response: Response, send: Any) -> None:
+    headers = [(name.lower().encode(), text.encode()) for name, text in response.headers.items()]
+    headers.append((b"content-length", b"%d" % len(response.body)))
+    await send({"type": "http.response.start", "status": response.status, "headers": headers})
+    await send({"type": "http.response.body", "body": response.body})
 
 
 def _object(body: bytes) -> Json:

@@ -19,12 +19,12 @@ from demo.oauth_provider.tenant import Tenant
 
 GRANTS = ("authorization_code", "refresh_token", "client_credentials")
 ALGORITHMS = ["RS256", "ES256", "EdDSA"]
-MAX_DOCUMENT_BYTES = 5_000  # what the draft of such documents advises
+MAX_DOCUMENT_BYTES = 5_000  # the limit that the draft recommends
 
 
 class McpAuthorizationServer(AuthorizationServer):
     def __init__(self, tenant: Tenant, is_for: Callable[[Tenant, str], bool]) -> None:
-        """`is_for`: whether tokens of the tenant are trusted by the resource."""
+        """`is_for` says whether a resource trusts the tokens of the tenant."""
         super().__init__(tenant)
         self._trusts_tokens = is_for
         self._assertions: set[str] = set()
@@ -39,7 +39,7 @@ class McpAuthorizationServer(AuthorizationServer):
 
     def metadata(self, *, oidc: bool) -> Response:
         mine, issuer = self.tenant.behaviour, self.tenant.issuer
-        told: Json = {
+        fields: Json = {
             "issuer": issuer,
             "authorization_endpoint": f"{issuer}/authorize",
             "token_endpoint": f"{issuer}/token",
@@ -54,32 +54,32 @@ class McpAuthorizationServer(AuthorizationServer):
             "authorization_response_iss_parameter_supported": mine.promises_iss,
         }
         if mine.registers:
-            told["registration_endpoint"] = f"{issuer}/register"
+            fields["registration_endpoint"] = f"{issuer}/register"
         if oidc:
-            told |= {"jwks_uri": f"{issuer}/jwks", "subject_types_supported": ["public"]}
-            told["id_token_signing_alg_values_supported"] = ["RS256"]
-        return json_response(with_changes(told, mine.metadata_changes))
+            fields |= {"jwks_uri": f"{issuer}/jwks", "subject_types_supported": ["public"]}
+            fields["id_token_signing_alg_values_supported"] = ["RS256"]
+        return json_response(with_changes(fields, mine.metadata_changes))
 
     def parse_request(self, query: Mapping[str, str]) -> AuthorizationRequest:
         client = self.client_of(query.get("client_id"), query.get("redirect_uri", ""))
         mine, scopes = self.tenant.behaviour, tuple(query.get("scope", "").split())
         resource, challenge = query.get("resource"), query.get("code_challenge")
-        asked = AuthorizationRequest(client, query["redirect_uri"], query.get("state"), scopes, resource, challenge)
+        request = AuthorizationRequest(client, query["redirect_uri"], query.get("state"), scopes, resource, challenge)
         if query.get("response_type") != "code" or "authorization_code" not in client.grants:
             raise AuthorizationError(
-                asked, "unauthorized_client" if query.get("response_type") == "code" else "invalid_request"
+                request, "unauthorized_client" if query.get("response_type") == "code" else "invalid_request"
             )
         if mine.demands_pkce and (not challenge or query.get("code_challenge_method") != "S256"):
-            raise AuthorizationError(asked, "invalid_request")
+            raise AuthorizationError(request, "invalid_request")
         if not self._allows_resource(resource):
-            raise AuthorizationError(asked, "invalid_target")
+            raise AuthorizationError(request, "invalid_target")
         if not set(scopes) <= {*mine.scopes_supported, "offline_access"}:
-            raise AuthorizationError(asked, "invalid_scope")
-        return asked
+            raise AuthorizationError(request, "invalid_scope")
+        return request
 
-    def callback_parameters(self, asked: AuthorizationRequest) -> Mapping[str, str | None]:
+    def callback_parameters(self, request: AuthorizationRequest) -> Mapping[str, str | None]:
         iss = self.tenant.issuer if self.tenant.behaviour.promises_iss else None
-        return {"state": asked.state, "iss": iss}
+        return {"state": request.state, "iss": iss}
 
     def authenticate(self, request: Request) -> Client:
         if request.media_type == "application/json":
@@ -111,11 +111,11 @@ class McpAuthorizationServer(AuthorizationServer):
             raise Refusal("bad verifier")
         return super().issue(client, fields)
 
-    def token_body(self, given: IssuedTokens) -> Json:
-        refresh = {"refresh_token": given.refresh.text} if given.refresh else {}
-        scope = {"scope": " ".join(given.family.scopes)} if given.family.scopes else {}
+    def token_body(self, tokens: IssuedTokens) -> Json:
+        refresh = {"refresh_token": tokens.refresh.text} if tokens.refresh else {}
+        scope = {"scope": " ".join(tokens.family.scopes)} if tokens.family.scopes else {}
         life = expires_in(self.tenant.behaviour.expires_in)
-        return {"access_token": given.access.text, "token_type": "Bearer", **life, **scope, **refresh}
+        return {"access_token": tokens.access.text, "token_type": "Bearer", **life, **scope, **refresh}
 
     def error_response(self, refusal: Refusal) -> Response:
         word = error_code(refusal.reason)
@@ -127,18 +127,18 @@ class McpAuthorizationServer(AuthorizationServer):
     def register(self, request: Request) -> Response:
         if not self.tenant.behaviour.registers:
             return json_response({"error": "access_denied"}, 403)
-        asked, method = request.fields, request.fields.get("token_endpoint_auth_method", "client_secret_basic")
-        uris, grants = asked.get("redirect_uris"), asked.get("grant_types", ["authorization_code"])
-        if not isinstance(uris, list) or not uris or not all(_is_a_url(each) for each in uris):
+        requested, method = request.fields, request.fields.get("token_endpoint_auth_method", "client_secret_basic")
+        uris, grants = requested.get("redirect_uris"), requested.get("grant_types", ["authorization_code"])
+        if not isinstance(uris, list) or not uris or not all(_is_a_url(item) for item in uris):
             return json_response({"error": "invalid_redirect_uri"}, 400)
         if method not in self.tenant.behaviour.auth_methods or not set(grants) <= set(GRANTS):
             return json_response({"error": "invalid_client_metadata"}, 400)
-        if asked.get("application_type") not in ("web", "native"):
+        if requested.get("application_type") not in ("web", "native"):
             return json_response({"error": "invalid_client_metadata", "error_description": "application_type"}, 400)
-        return self._add_registered_client(asked, method, tuple(uris), tuple(grants))
+        return self._add_registered_client(requested, method, tuple(uris), tuple(grants))
 
     def revoke(self, request: Request) -> Response:
-        """RFC 7009: a refresh token takes its grant along, an access token goes alone; of others nothing is told."""
+        """RFC 7009: a refresh token ends its grant, an access token only itself. Unknown tokens are ignored."""
         try:
             client = self.authenticate(request)
         except Refusal as refusal:
@@ -152,7 +152,7 @@ class McpAuthorizationServer(AuthorizationServer):
         return f"{self.tenant.name}-{kind}-{secrets.token_urlsafe(32)}"
 
     def document_to_fetch(self, request: Request) -> str | None:
-        """Where a document has to be read before this request can be answered."""
+        """The URL of a client metadata document that this request needs."""
         client_id = request.query.get("client_id", "") if request.path.endswith("/authorize") else ""
         is_known = client_id in self.tenant.clients or not self.tenant.behaviour.takes_documents
         if is_known or not _is_a_url(client_id) or urlsplit(client_id).path in ("", "/"):
@@ -160,7 +160,7 @@ class McpAuthorizationServer(AuthorizationServer):
         return client_id
 
     def fetch_document(self, client_id: str) -> Client | None:
-        """Blocks. The document may be asked for somewhere else than its name says, as behind a proxy."""
+        """Blocks. The document may be fetched from another origin than its URL names, as behind a proxy."""
         elsewhere, parts = self.tenant.behaviour.documents_from, urlsplit(client_id)
         url = f"{elsewhere}{parts.path}" if elsewhere else client_id
         if parts.scheme != "https" and not elsewhere and parts.hostname not in ("127.0.0.1", "localhost"):
@@ -191,23 +191,23 @@ class McpAuthorizationServer(AuthorizationServer):
         return self.tenant.grants.issue_to_client(client, scopes if grants is None else grants, resource)
 
     def _add_registered_client(
-        self, asked: Json, method: str, uris: tuple[str, ...], grants: tuple[str, ...]
+        self, body: Json, method: str, uris: tuple[str, ...], grants: tuple[str, ...]
     ) -> Response:
         secret = secrets.token_urlsafe(24) if method.startswith("client_secret") else None
         life = self.tenant.behaviour.secret_life
         ends = None if life is None or not secret else time.time() + life
-        name = str(asked.get("client_name", ""))
+        name = str(body.get("client_name", ""))
         client = Client(f"registered-{secrets.token_hex(8)}", secret, (method,), uris, grants, None, name, ends)
         self.tenant.clients[client.id] = client
         self.tenant.counts["registrations"] += 1
-        told = {**asked, "client_id": client.id, "client_id_issued_at": int(time.time())}
-        told |= {"redirect_uris": list(uris), "grant_types": list(grants), "token_endpoint_auth_method": method}
+        fields = {**body, "client_id": client.id, "client_id_issued_at": int(time.time())}
+        fields |= {"redirect_uris": list(uris), "grant_types": list(grants), "token_endpoint_auth_method": method}
         secret_told = {"client_secret": secret, "client_secret_expires_at": int(ends or 0)} if secret else {}
-        return json_response({**told, **secret_told}, 201, Cache_Control="no-store")
+        return json_response({**fields, **secret_told}, 201, Cache_Control="no-store")
 
 
 def _client_from_document(client_id: str, document: Any) -> Client | None:
-    """None where the document is not about this client."""
+    """None if the document does not describe this client."""
     match document:
         case {"client_id": str(named), "redirect_uris": [*uris]} if named == client_id and uris:
             method = document.get("token_endpoint_auth_method", "none")

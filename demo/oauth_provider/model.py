@@ -12,34 +12,34 @@ Condition = Literal["good", "expired", "revoked", "unknown"]
 
 @dataclass(frozen=True)
 class Behaviour:
-    """How a tenant behaves from now on."""
+    """The configured behaviour of a tenant."""
 
     consent: Literal["at once", "page", "deny"] = "at once"
     callback_changes: Mapping[str, str | None] = field(default_factory=dict)
-    """Parameters of the callback; None takes one away. The same in the other `…_changes`."""
+    """Changed parameters of the callback; None removes one. The other `…_changes` work alike."""
     person: str = "Ada"
     workspace: str = "Acme"
     access_life: float | None = 3600.0
     expires_in: float | None = 3600.0
-    """What is said of the life."""
+    """The announced lifetime of an access token."""
     refresh_life: float | None = None
     code_life: float = 60.0
     gives_refresh: bool = True
     rotates: bool = True
     repeats_refresh: bool = True
-    """Where it does not rotate: the answer to a refresh carries the refresh token."""
+    """Without rotation, the response to a refresh repeats the refresh token."""
     grace: float = 0.0
-    """For so long a used refresh token is taken again."""
+    """The seconds during which a used refresh token is accepted again."""
     revokes_family: bool = True
     refresh_ends_access: bool = False
     repeats_access: bool = False
-    """Who connects again, without refresh tokens, gets the access token that is there."""
+    """Without refresh tokens, another connect returns the existing access token."""
     answer_changes: Mapping[str, Any] = field(default_factory=dict)
     other_errors: bool = False
-    """Errors in the other shape that a vendor is known for."""
+    """Errors have the vendor's alternative format."""
     scopes_supported: tuple[str, ...] = ("read", "admin")
     grants: tuple[str, ...] | None = None
-    """These, whatever was asked for."""
+    """The granted scopes, if they differ from the requested ones."""
     challenge_scopes: tuple[str, ...] = ()
     demands_resource: bool = True
     demands_pkce: bool = True
@@ -65,7 +65,7 @@ class Client:
     secret: str | None = field(default=None, repr=False)
     auth: tuple[str, ...] = ("none",)
     redirect_uris: tuple[str, ...] = ("*",)
-    """`*` at the beginning stands for any origin, or for anything where it is alone."""
+    """`*` at the beginning stands for any origin; alone it stands for any URI."""
     grants: tuple[str, ...] = ("authorization_code", "refresh_token")
     public_key: str | None = None
     """PEM, for `private_key_jwt`."""
@@ -73,7 +73,7 @@ class Client:
     secret_expires_at: float | None = None
 
     def allows_redirect(self, redirect_uri: str) -> bool:
-        return any(_matches(each, redirect_uri) for each in self.redirect_uris)
+        return any(_matches(item, redirect_uri) for item in self.redirect_uris)
 
 
 def _matches(pattern: str, uri: str) -> bool:
@@ -85,7 +85,7 @@ def _matches(pattern: str, uri: str) -> bool:
 
 @dataclass(frozen=True)
 class AuthorizationRequest:
-    """What somebody is asked to consent to."""
+    """A request for the user's consent."""
 
     client: Client
     redirect_uri: str
@@ -98,7 +98,7 @@ class AuthorizationRequest:
 
 @dataclass
 class Family:
-    """A grant, with all tokens that ever came of it."""
+    """A grant with all tokens that were ever issued for it."""
 
     id: str
     client: str
@@ -110,7 +110,7 @@ class Family:
     is_revoked: bool = False
     reuses: int = 0
     presented: list[int] = field(default_factory=lambda: [0])
-    """By generation, how often its refresh token was shown."""
+    """The number of times that each generation's refresh token was presented."""
     refreshed: list[int] = field(default_factory=lambda: [0])
 
 
@@ -144,7 +144,7 @@ class IssuedTokens:
 
 
 class Refusal(Exception):
-    """`reason` is what is wrong in our words; each provider has words of its own for it."""
+    """A refused request. Each provider maps `reason` to its own error code."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)

@@ -23,11 +23,11 @@ TOOLS = [
 ]
 NAMES = {tool["name"] for tool in TOOLS}
 REQUIRED_SCOPES = {"admin": "admin"}
-"""By the name of a tool, the scope that a token has to have for it."""
+"""The scope that each tool requires."""
 
 
 class ProtectedMcpServer:
-    """`good` tells of a token whether it is for this server."""
+    """An MCP server behind OAuth. `good` returns the token if it is valid for this server."""
 
     def __init__(self, tenant: Tenant, good: Callable[[Tenant, str | None], Token | None]) -> None:
         self._tenant, self._valid_token = tenant, good
@@ -35,13 +35,13 @@ class ProtectedMcpServer:
         self._streamable.tools = TOOLS
 
     def resource_metadata(self) -> Response:
-        told = {
+        fields = {
             "resource": self._tenant.mcp_url,
             "authorization_servers": list(self._tenant.authorization_servers),
             "scopes_supported": list(self._tenant.behaviour.scopes_supported),
             "bearer_methods_supported": ["header"],
         }
-        return json_response(with_changes(told, self._tenant.behaviour.prm_changes))
+        return json_response(with_changes(fields, self._tenant.behaviour.prm_changes))
 
     def respond(self, request: Request) -> Response:
         token = self._valid_token(self._tenant, request.bearer)
@@ -59,20 +59,20 @@ class ProtectedMcpServer:
         seen = McpRequest(request.method, request.path, request.headers, message)
         return _to_response(self._reply(seen, token))
 
-    def _reply(self, seen: McpRequest, token: Token) -> McpResponse:
-        is_session = seen.method == "initialize" or "mcp-session-id" in seen.headers
+    def _reply(self, request: McpRequest, token: Token) -> McpResponse:
+        is_session = request.method == "initialize" or "mcp-session-id" in request.headers
         era = self._tenant.behaviour.era
         server = self._streamable if era == "streamable" or (era == "both" and is_session) else self._modern
-        reply = server.respond(seen)
-        if seen.method == "tools/call" and _tool_name(seen.message) not in NAMES:
-            return error(seen, -32602, "Unknown tool")
-        if seen.method == "tools/call" and reply.status == 200 and b'"result"' in bytes(reply.body):  # type: ignore[arg-type]
-            return result(seen, {"content": [{"type": "text", "text": self._tool_text(seen, token)}]})
+        reply = server.respond(request)
+        if request.method == "tools/call" and _tool_name(request.message) not in NAMES:
+            return error(request, -32602, "Unknown tool")
+        if request.method == "tools/call" and reply.status == 200 and b'"result"' in bytes(reply.body):  # type: ignore[arg-type]
+            return result(request, {"content": [{"type": "text", "text": self._tool_text(request, token)}]})
         return reply
 
-    def _tool_text(self, seen: McpRequest, token: Token) -> str:
-        if _tool_name(seen.message) == "echo":
-            return str(seen.message["params"].get("arguments", {}).get("text"))
+    def _tool_text(self, request: McpRequest, token: Token) -> str:
+        if _tool_name(request.message) == "echo":
+            return str(request.message["params"].get("arguments", {}).get("text"))
         family = token.family
         who = {"tenant": self._tenant.name, "client": family.client, "person": family.person}
         return json.dumps({**who, "scopes": list(family.scopes), "family": family.id, "generation": token.generation})

@@ -1,7 +1,7 @@
-"""A provider to test against: four services and any number of MCP servers with authorization, over real HTTP.
+"""An OAuth provider for tests and demos: four services and any number of MCP servers with OAuth, over real HTTP.
 
-    with authorization_server() as server:
-        server.tenant("notion").behave(access_life=0.3)
+    with oauth_provider() as provider:
+        provider.tenant("notion").configure(access_life=0.3)
 
 `python -m demo.oauth_provider.server --port 8402` lets people try Connect without an account anywhere.
 """
@@ -37,8 +37,8 @@ from demo.serving import listening
 __all__ = ["Behaviour", "Client", "Fault", "OAuthProvider", "RecordedRequest", "Tenant", "oauth_provider"]
 
 SERVICES: Mapping[str, type[VendorAuthorizationServer]] = {
-    each.name: each
-    for each in (
+    item.name: item
+    for item in (
         NotionAuthorizationServer,
         LinearAuthorizationServer,
         HubSpotAuthorizationServer,
@@ -64,7 +64,7 @@ class Route:
 class OAuthProvider:
     def __init__(self, consent: str = "at once") -> None:
         self.origin = ""
-        """Where it is served, once it is."""
+        """The origin at which the provider is served."""
         self.recorded_requests: list[RecordedRequest] = []
         self._consent = consent
         self._lock = threading.RLock()
@@ -84,23 +84,23 @@ class OAuthProvider:
             tenant.release_held()
 
     def reset(self) -> None:
-        """As if it had just been started: faster than to start another. Tenants that were got before are no more."""
+        """Restores the initial state, which is faster than a restart. Earlier `Tenant` objects become invalid."""
         with self._lock:
             self.close()
-            for each in (
+            for item in (
                 self._tenants,
                 self._authorization_servers,
                 self._mcp_servers,
                 self._fakes,
                 self.recorded_requests,
             ):
-                each.clear()
+                item.clear()
             self.start(self.origin)
 
     def clear_recorded_requests(self) -> None:
         with self._lock:
-            for each in (self.recorded_requests, *(tenant.recorded_requests for tenant in self._tenants.values())):
-                each.clear()
+            for item in (self.recorded_requests, *(tenant.recorded_requests for tenant in self._tenants.values())):
+                item.clear()
 
     def url(self, path: str) -> str:
         return f"{self.origin}{path}"
@@ -113,8 +113,8 @@ class OAuthProvider:
             return self._tenants[name]
 
     def environment(self, *names: str) -> dict[str, str]:
-        """What to start Plugboard with, so that it takes this for the services."""
-        found = {"PLUGBOARD_EGRESS_ALLOW": "127.0.0.1"}
+        """The environment that makes Plugboard use this provider for the services."""
+        expected = {"PLUGBOARD_EGRESS_ALLOW": "127.0.0.1"}
         for name in names or SERVICES:
             service, client, url = SERVICES[name], self.tenant(name).client, self.url(f"/{name}")
             values = {
@@ -125,48 +125,48 @@ class OAuthProvider:
                 "OAUTH_REVOKE_URL": url + service.revoke_path,
                 "API_BASE_URL": url,
             }
-            found |= {f"{name.upper()}_{key}": value for key, value in values.items()}
+            expected |= {f"{name.upper()}_{key}": value for key, value in values.items()}
         if not names:
-            found |= {f"{name.upper()}_API_BASE_URL": self.url(f"/{name}") for name in SERVICES_WITHOUT_OAUTH}
-        return found
+            expected |= {f"{name.upper()}_API_BASE_URL": self.url(f"/{name}") for name in SERVICES_WITHOUT_OAUTH}
+        return expected
 
     async def respond(self, request: Request) -> Response | None:
         if request.path.startswith("/admin/"):
             with self._lock:
                 return self._admin.respond(request)
-        found = self._route(request.path)
-        if found is None:
+        result = self._route(request.path)
+        if result is None:
             self.recorded_requests.append(
                 RecordedRequest("", "", request.method, request.path, request.query, request.headers, {}, "")
             )
             return NOT_FOUND
-        seen = found.tenant.record(found.endpoint.name, request)
+        seen = result.tenant.record(result.endpoint.name, request)
         self.recorded_requests.append(seen)
-        answer = await self._respond_with_faults(found, request)
+        answer = await self._respond_with_faults(result, request)
         seen.status = answer.status if answer else None
         return answer
 
-    async def _respond_with_faults(self, found: Route, request: Request) -> Response | None:
-        tenant, endpoint = found.tenant, found.endpoint
+    async def _respond_with_faults(self, route: Route, request: Request) -> Response | None:
+        tenant, endpoint = route.tenant, route.endpoint
         fault = tenant.next_fault(endpoint.name)
         if fault is None or fault.after:
-            answer = await self._handle(found, request)
+            answer = await self._handle(route, request)
         if fault is None:
             return answer
         if not fault.delays:
             return fault.response(self._authorization_servers[tenant.name].rate_limited)
         await tenant.delay(endpoint.name, fault)
-        return answer if fault.after else await self._handle(found, request)
+        return answer if fault.after else await self._handle(route, request)
 
-    async def _handle(self, found: Route, request: Request) -> Response:
-        if request.method not in found.endpoint.methods:
-            return json_response({"error": "method_not_allowed"}, 405, Allow=", ".join(found.endpoint.methods))
-        await self._load_client_document(found.tenant, request)
+    async def _handle(self, route: Route, request: Request) -> Response:
+        if request.method not in route.endpoint.methods:
+            return json_response({"error": "method_not_allowed"}, 405, Allow=", ".join(route.endpoint.methods))
+        await self._load_client_document(route.tenant, request)
         with self._lock:
-            return found.endpoint.handle(request)
+            return route.endpoint.handle(request)
 
     async def _load_client_document(self, tenant: Tenant, request: Request) -> None:
-        """A client that has a document about itself, if this is its first time here."""
+        """Registers a client with a metadata document on its first request."""
         speaker = self._authorization_servers[tenant.name]
         if isinstance(speaker, McpAuthorizationServer) and (url := speaker.document_to_fetch(request)):
             client = await asyncio.to_thread(speaker.fetch_document, url)
@@ -203,7 +203,7 @@ class OAuthProvider:
         return Route(tenant, Endpoint("api", API_METHODS, lambda request: world.respond(replace(request, path=path))))
 
     def fake(self, name: str) -> FakeService | None:
-        """The vendor's API with its data; the same until the server is reset."""
+        """The fake API of a vendor; the same object until the provider is reset."""
         if name not in self._fakes:
             self._fakes[name] = fake_service(name, self.tenant(name))
         return self._fakes[name]
@@ -214,7 +214,7 @@ class OAuthProvider:
         return Route(self._tenants[name], Endpoint("mcp", MCP_METHODS, self._mcp_servers[name].respond))
 
     def _metadata_route(self, path: str) -> Route | None:
-        """Also where it is not: then it was looked for in vain."""
+        """The route of server metadata, also if the document is missing, so that the request is recorded."""
         appended, inserted = APPENDED.fullmatch(path), WELL_KNOWN.fullmatch(path)
         if appended:
             return self._server_metadata_route(appended[1], "oidc appended", oidc=True)
@@ -237,8 +237,10 @@ class OAuthProvider:
         if path == "/.well-known/oauth-protected-resource":
             at_root = (name for name in self._mcp_servers if "root" in self._tenants[name].behaviour.prm_at)
             return self._resource_document_route(next(at_root, ""), "root")
-        asked = RESOURCE_METADATA.fullmatch(path)
-        return self._resource_document_route(asked[2], "challenge" if asked[1] else "path") if asked else None
+        requested = RESOURCE_METADATA.fullmatch(path)
+        return (
+            self._resource_document_route(requested[2], "challenge" if requested[1] else "path") if requested else None
+        )
 
     def _resource_document_route(self, name: str, place: str) -> Route | None:
         if name not in self._mcp_servers:
@@ -248,7 +250,7 @@ class OAuthProvider:
         return Route(self._tenants[name], Endpoint("prm", ("GET",), lambda _: answer))
 
     def _tenant_at_root(self) -> str:
-        return next((name for name, each in self._tenants.items() if each.behaviour.at_root), "")
+        return next((name for name, item in self._tenants.items() if item.behaviour.at_root), "")
 
     def _create_tenant(self, name: str) -> None:
         if service := SERVICES.get(name):
@@ -266,14 +268,14 @@ class OAuthProvider:
         self._tenants[name] = tenant
 
     def _is_trusted(self, tenant: Tenant, resource: str) -> bool:
-        """Whether the MCP server at `resource` takes the tokens of a tenant's authorization server."""
+        """Whether the MCP server at `resource` accepts tokens of a tenant's authorization server."""
         named = [self._tenants[name] for name in self._mcp_servers]
-        return any(each.mcp_url == resource and tenant.issuer in each.authorization_servers for each in named)
+        return any(item.mcp_url == resource and tenant.issuer in item.authorization_servers for item in named)
 
     def _valid_token(self, resource: Tenant, text: str | None) -> Token | None:
-        """No token is taken that was made for another server."""
-        trusted = [each for each in self._tenants.values() if each.issuer in resource.authorization_servers]
-        tokens = [token for each in trusted if (token := each.grants.valid_token(text))]
+        """The token, if it is valid for this resource."""
+        trusted = [value for value in self._tenants.values() if value.issuer in resource.authorization_servers]
+        tokens = [token for item in trusted if (token := item.grants.valid_token(text))]
         allowed = (resource.mcp_url,) if resource.behaviour.demands_resource else (resource.mcp_url, None)
         return next((token for token in tokens if token.family.resource in allowed), None)
 
@@ -302,7 +304,7 @@ def main() -> None:
         port=chosen.port,
         http=AbortableHttpProtocol,
         log_level="warning",
-        timeout_graceful_shutdown=2,  # what is held then is given up, or nobody could stop it
+        timeout_graceful_shutdown=2,  # held requests are dropped, so that the process can stop
     )
 
 

@@ -18,7 +18,7 @@ PATIENCE_SECONDS = 20.0
 
 @dataclass
 class RecordedRequest:
-    """A request, as it arrived, and what it was answered: None as long as it is not, or for good if it was cut off."""
+    """A request and the status of its response, which is None before the response or if the connection was closed."""
 
     tenant: str
     endpoint: str
@@ -51,7 +51,7 @@ class Tenant:
 
     @property
     def authorization_servers(self) -> tuple[str, ...]:
-        """Those that its MCP server trusts."""
+        """The authorization servers that its MCP server trusts."""
         return self.behaviour.authorization_servers or (self.issuer,)
 
     @property
@@ -67,7 +67,7 @@ class Tenant:
 
     @property
     def client(self) -> Client:
-        """The app of a service."""
+        """The OAuth app of a service."""
         return self.clients[self._own_client]
 
     @client.setter
@@ -93,7 +93,7 @@ class Tenant:
         return client
 
     def inject_fault(self, endpoint: str, fault: Fault, times: int | None = 1) -> None:
-        """Faults of an endpoint happen one after the other."""
+        """Adds a fault. Faults of an endpoint occur in order."""
         with self._lock:
             self._faults.setdefault(endpoint, []).append((fault, times))
 
@@ -122,11 +122,11 @@ class Tenant:
     @property
     def request_counts(self) -> Counter[str]:
         with self._lock:
-            return Counter(each.endpoint for each in self.recorded_requests)
+            return Counter(request.endpoint for request in self.recorded_requests)
 
     def requests_to(self, endpoint: str) -> list[RecordedRequest]:
         with self._lock:
-            return [each for each in self.recorded_requests if each.endpoint == endpoint]
+            return [request for request in self.recorded_requests if request.endpoint == endpoint]
 
     def live_tokens(self, kind: Kind) -> list[str]:
         with self._lock:
@@ -170,7 +170,7 @@ class Tenant:
                 "behaviour": asdict(self.behaviour),
                 "counts": dict(self.counts),
                 "requests": dict(self.request_counts),
-                "families": [asdict(each) for each in self.families],
+                "families": [asdict(family) for family in self.families],
                 "live": {"access": self.live_tokens("access"), "refresh": self.live_tokens("refresh")},
                 "clients": sorted(self.clients),
                 "mcpUrl": self.mcp_url,

@@ -15,7 +15,7 @@ CLASSES = {
     "posthog": "FakePostHog",
     "slack": "FakeSlack",
 }
-"""In `demo/services/<name>/fake.py`, which is imported only when it is needed."""
+"""The classes in `demo/services/<name>/fake.py`, which are imported lazily."""
 
 
 class FakeService(Protocol):

@@ -42,11 +42,11 @@ def with_data(**changed: Any) -> Edit:
 @pytest.mark.parametrize("changed", [{"scope": "admin"}, {"expires_at": None}, {"agent_ids": None}, {"id": "key_x"}])
 def test_a_key_record_with_edited_rights_matches_no_key(workspace: Workspace, changed: dict[str, Any]) -> None:
     agent = workspace.make_agent()
-    made = workspace.make_key("invoke", agentIds=[agent["id"]], expiresAt="2999-01-01T00:00:00Z")
-    caller = workspace.plugboard.caller(made["apiKey"])
+    api_key = workspace.make_key("invoke", agentIds=[agent["id"]], expiresAt="2999-01-01T00:00:00Z")
+    caller = workspace.plugboard.caller(api_key["apiKey"])
     assert caller.get(workspace.servers).status_code == 403
 
-    edited(workspace, made["id"], with_data(**changed))
+    edited(workspace, api_key["id"], with_data(**changed))
 
     assert caller.get(workspace.servers).status_code == 401
 
@@ -54,10 +54,10 @@ def test_a_key_record_with_edited_rights_matches_no_key(workspace: Workspace, ch
 @pytest.mark.requirement("AUT-02", "AUT-07")
 def test_a_key_copied_into_another_workspace_is_invalid_there(workspace: Workspace) -> None:
     other = workspace.plugboard.make_workspace("Other")
-    made = workspace.make_key("admin")
+    api_key = workspace.make_key("admin")
 
-    edited(workspace, made["id"], lambda item: replace(item, key=Key(partition_of(other.id), item.key.sk)))
+    edited(workspace, api_key["id"], lambda item: replace(item, key=Key(partition_of(other.id), item.key.sk)))
 
-    caller = workspace.plugboard.caller(made["apiKey"])
+    caller = workspace.plugboard.caller(api_key["apiKey"])
     assert caller.get(other.servers).status_code == 404
     assert caller.get(workspace.servers).status_code == 200

@@ -68,9 +68,9 @@ def test_an_invoke_key_is_limited_to_its_agents(workspace: Workspace) -> None:
     limited = workspace.caller("invoke", agentIds=[its])
 
     assert limited.get(f"{workspace.agents}/{its}/tools").json() == {"tools": [], "unavailable": []}
-    refused = limited.get(f"{workspace.agents}/{other}/tools")
-    assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
-    assert limited.get(f"{workspace.agents}/{its[:-4]}0000/tools").content == refused.content
+    response = limited.get(f"{workspace.agents}/{other}/tools")
+    assert (response.status_code, response.json()["code"]) == (403, "forbidden")
+    assert limited.get(f"{workspace.agents}/{its[:-4]}0000/tools").content == response.content
 
 
 @pytest.mark.requirement("AUT-06")

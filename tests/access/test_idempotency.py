@@ -80,8 +80,8 @@ def test_a_key_used_with_another_body_is_refused(workspace: Workspace) -> None:
     assert post_with_key(workspace.admin, workspace.servers, WEATHER).status_code == 201
 
     for body in (WEATHER | {"name": "Other"}, WEATHER | {"config": {"headerValue": "other"}}, WEATHER | {"slug": "x"}):
-        answer = post_with_key(workspace.admin, workspace.servers, body)
-        assert (answer.status_code, answer.json()["code"]) == (422, "idempotency_key_reused")
+        response = post_with_key(workspace.admin, workspace.servers, body)
+        assert (response.status_code, response.json()["code"]) == (422, "idempotency_key_reused")
     assert len(workspace.admin.get(workspace.servers).json()) == 1
 
 
@@ -99,25 +99,25 @@ def test_another_spelling_of_the_same_json_is_the_same_body(workspace: Workspace
 @pytest.mark.requirement("REL-01")
 def test_paths_workspaces_and_principals_have_separate_keys(workspace: Workspace) -> None:
     other, colleague = workspace.plugboard.make_workspace(), workspace.caller("manage")
-    answers = [
+    responses = [
         post_with_key(workspace.admin, workspace.agents, {"name": "x"}),
         post_with_key(colleague, workspace.agents, {"name": "x"}),
         post_with_key(other.admin, other.agents, {"name": "x"}),
         post_with_key(workspace.admin, workspace.servers, WEATHER),
     ]
 
-    assert [answer.status_code for answer in answers] == [201] * 4
-    assert len({answer.json()["id"] for answer in answers}) == 4
+    assert [response.status_code for response in responses] == [201] * 4
+    assert len({response.json()["id"] for response in responses}) == 4
 
 
 @pytest.mark.requirement("REL-03")
 def test_a_failed_request_leaves_its_key_free(workspace: Workspace) -> None:
-    refused = [
+    responses = [
         {"name": ""},
         {"name": "x", "unknown": 1},
         {"name": "x", "enabledMcpServerIds": ["server_none"]},
     ]
-    for body in refused:
+    for body in responses:
         assert post_with_key(workspace.admin, workspace.agents, body).status_code == 422
 
     assert post_with_key(workspace.admin, workspace.agents, {"name": "x"}).status_code == 201
@@ -137,12 +137,12 @@ async def test_one_of_fifty_concurrent_requests_creates_and_all_get_its_response
     headers = {"Idempotency-Key": "fifty"}
     async with many_callers(any_workspace.plugboard.url, any_workspace.key) as callers:
         sent = [callers.post(any_workspace.servers, json=WEATHER, headers=headers) for _ in range(50)]
-        answers = await asyncio.gather(*sent)
+        responses = await asyncio.gather(*sent)
 
-    assert {answer.status_code for answer in answers} == {201}
-    assert len({str(stripped(answer)) for answer in answers}) == 1
-    assert [each["id"] for each in any_workspace.admin.get(any_workspace.servers).json()] == [answers[0].json()["id"]]
-    actions = [each["action"] for each in any_workspace.admin.get(any_workspace.audit).json()]
+    assert {response.status_code for response in responses} == {201}
+    assert len({str(stripped(response)) for response in responses}) == 1
+    assert [item["id"] for item in any_workspace.admin.get(any_workspace.servers).json()] == [responses[0].json()["id"]]
+    actions = [item["action"] for item in any_workspace.admin.get(any_workspace.audit).json()]
     assert actions.count("server.created") == 1
 
 
@@ -151,9 +151,11 @@ async def test_one_of_two_concurrent_bodies_is_created(workspace: Workspace) -> 
     headers = {"Idempotency-Key": "either"}
     async with many_callers(workspace.plugboard.url, workspace.key) as callers:
         bodies = [{"name": f"agent {number % 2}"} for number in range(20)]
-        answers = await asyncio.gather(*(callers.post(workspace.agents, json=body, headers=headers) for body in bodies))
+        responses = await asyncio.gather(
+            *(callers.post(workspace.agents, json=body, headers=headers) for body in bodies)
+        )
 
-    assert sorted(answer.status_code for answer in answers) == [201] * 10 + [422] * 10
+    assert sorted(response.status_code for response in responses) == [201] * 10 + [422] * 10
     assert len(workspace.admin.get(workspace.agents).json()) == 1
 
 
@@ -171,10 +173,10 @@ def test_a_key_is_kept_for_a_day(timed: Workspace, clock: StillClock) -> None:
 
 @pytest.mark.parametrize("key", [b"", b"x" * 256, "schlüssel".encode(), b"a b", b"tab\tbed", b"\xff"])
 def test_an_idempotency_key_has_a_format(workspace: Workspace, key: bytes) -> None:
-    answer = workspace.admin.post(workspace.agents, json={"name": "x"}, headers=[(b"Idempotency-Key", key)])
+    response = workspace.admin.post(workspace.agents, json={"name": "x"}, headers=[(b"Idempotency-Key", key)])
 
-    assert answer.status_code == 422
-    assert [error["path"] for error in answer.json()["errors"]] == ["Idempotency-Key"]
+    assert response.status_code == 422
+    assert [error["path"] for error in response.json()["errors"]] == ["Idempotency-Key"]
     assert workspace.admin.get(workspace.agents).json() == []
 
 
@@ -194,11 +196,11 @@ def test_the_record_of_a_request_reveals_nothing_of_its_content(tmp_path: Path) 
     body = WEATHER | {"authType": "basic", "config": {"username": "canary-user", "password": "canary-pass"}}
     with served(Settings(data_dir=tmp_path)) as plugboard:
         workspace = plugboard.make_workspace()
-        made = post_with_key(workspace.admin, workspace.servers, body)
+        created = post_with_key(workspace.admin, workspace.servers, body)
         key = post_with_key(workspace.admin, workspace.api_keys, DRAFTS["api-keys"]).json()["apiKey"]
     dump = b"".join(file.read_bytes() for file in tmp_path.glob("plugboard.db*"))
 
-    assert made.status_code == 201
+    assert created.status_code == 201
     for text in (b"canary", key.encode(), key.split("_")[2].encode()):
         assert text not in dump
     for guess in guesses(body, workspace.servers):
@@ -209,11 +211,11 @@ def guesses(body: Any, path: str) -> list[bytes]:
     """What an unkeyed hash of the request could be of."""
     texts = [json.dumps(body, sort_keys=True), json.dumps(body), json.dumps(body, separators=(",", ":"))]
     parts: list[Callable[[str], list[str]]] = [lambda text: [text], lambda text: ["POST", path, "", text]]
-    found = [part(text) for part in parts for text in texts]
+    results = [part(text) for part in parts for text in texts]
     return [
         glue.encode()
-        for each in found
-        for glue in ("".join(each), "".join(f"{len(part)}:{part}" for part in each), "\n".join(each))
+        for result in results
+        for glue in ("".join(result), "".join(f"{len(part)}:{part}" for part in result), "\n".join(result))
     ]
 
 

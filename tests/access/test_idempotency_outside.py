@@ -44,10 +44,10 @@ NOT_KEPT = (
 
 @pytest.fixture(scope="module")
 def street() -> Iterator[UpstreamHost]:
-    made = UpstreamHost()
-    with listening(made) as url:
-        made.url = url
-        yield made
+    host = UpstreamHost()
+    with listening(host) as url:
+        host.url = url
+        yield host
 
 
 @pytest.fixture(scope="module", params=["sqlite", "moto", "dynoxide"])
@@ -86,9 +86,9 @@ def call_with_key(
     return office.admin.post(calls(office, agent), json=body, headers={"Idempotency-Key": key})
 
 
-def problem_of(answer: httpx2.Response) -> tuple[int, str, str, str | None]:
-    told = answer.json()
-    return answer.status_code, told["code"], told["detail"], answer.headers.get("Retry-After")
+def problem_of(response: httpx2.Response) -> tuple[int, str, str, str | None]:
+    body = response.json()
+    return response.status_code, body["code"], body["detail"], response.headers.get("Retry-After")
 
 
 def records(workspace: Workspace) -> list[Item]:
@@ -112,7 +112,7 @@ def test_a_repeated_call_gets_the_first_response_and_is_not_sent_again(any_offic
     first, *others = (call_with_key(any_office, agent, text="hello") for _ in range(3))
 
     assert (first.status_code, first.json()["text"]) == (200, '{"text": "hello"}')
-    assert [stripped(each) for each in others] == [stripped(first)] * 2
+    assert [stripped(other) for other in others] == [stripped(first)] * 2
     assert len(fake.requests_for("tools/call")) == 1
 
 
@@ -130,11 +130,11 @@ async def test_one_of_fifty_concurrent_calls_is_sent_and_the_others_get_a_confli
         waiting = set(sent)
         while len(waiting) > 1:
             _, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        refused = [each.result() for each in sent if each not in waiting]
+        responses = [request.result() for request in sent if request not in waiting]
         stuck.release()
         answered = await waiting.pop()
 
-    assert {problem_of(each) for each in refused} == {(409, "conflict", IN_PROGRESS, "1")}
+    assert {problem_of(response) for response in responses} == {(409, "conflict", IN_PROGRESS, "1")}
     assert (answered.status_code, answered.json()["text"]) == (200, "{}")
     again = any_office.admin.post(calls(any_office, agent), json=body, headers=headers)
     assert stripped(again) == stripped(answered)
@@ -147,12 +147,12 @@ def test_a_key_used_for_another_call_is_refused(any_office: ToolboxClient) -> No
     agent = any_office.agent(any_office.server(fake))
     call_with_key(any_office, agent, text="hello")
 
-    refused = [
+    responses = [
         call_with_key(any_office, agent, text="bye"),
         call_with_key(any_office, agent, tool="mcp_weather_other", text="hello"),
     ]
 
-    assert [problem_of(each)[:2] for each in refused] == [(422, "idempotency_key_reused")] * 2
+    assert [problem_of(response)[:2] for response in responses] == [(422, "idempotency_key_reused")] * 2
     assert len(fake.requests_for("tools/call")) == 1
 
 
@@ -199,14 +199,14 @@ def test_a_refused_call_leaves_its_key_free(any_office: ToolboxClient) -> None:
     kept = records(any_office.workspace)
     other = call_with_key(any_office, agent, tool="mcp_weather_other")
 
-    assert [each.status_code for each in (absent, invalid, other)] == [404, 422, 404]
+    assert [item.status_code for item in (absent, invalid, other)] == [404, 422, 404]
     assert kept == []
 
 
-def sketch(seen: McpRequest) -> McpResponse:
+def sketch(request: McpRequest) -> McpResponse:
     """A picture that nothing makes smaller."""
     data = base64.b64encode(secrets.token_bytes(400_000)).decode()
-    return result(seen, {"content": [{"type": "image", "mimeType": "image/png", "data": data}]})
+    return result(request, {"content": [{"type": "image", "mimeType": "image/png", "data": data}]})
 
 
 @pytest.mark.requirement("REL-14")
@@ -225,7 +225,7 @@ def test_a_response_that_is_too_large_is_sent_once(any_office: ToolboxClient) ->
 
 def test_a_long_response_that_compresses_well_is_stored(any_office: ToolboxClient) -> None:
     rows = [{"id": number, "city": "Oslo"} for number in range(6000)]
-    fake = PlainServer(tools_call=lambda seen: result(seen, {"content": [], "structuredContent": {"rows": rows}}))
+    fake = PlainServer(tools_call=lambda request: result(request, {"content": [], "structuredContent": {"rows": rows}}))
     agent = any_office.agent(any_office.server(fake))
 
     first, again = call_with_key(any_office, agent), call_with_key(any_office, agent)
@@ -359,10 +359,12 @@ def test_the_idempotency_key_of_a_call_has_a_format(office: ToolboxClient, key: 
     fake = PlainServer()
     agent = office.agent(office.server(fake))
 
-    answer = office.admin.post(calls(office, agent), json={"toolName": ECHO_TOOL}, headers=[(b"Idempotency-Key", key)])
+    response = office.admin.post(
+        calls(office, agent), json={"toolName": ECHO_TOOL}, headers=[(b"Idempotency-Key", key)]
+    )
 
-    assert answer.status_code == 422
-    assert [error["path"] for error in answer.json()["errors"]] == ["Idempotency-Key"]
+    assert response.status_code == 422
+    assert [error["path"] for error in response.json()["errors"]] == ["Idempotency-Key"]
     assert not fake.requests_for("tools/call")
 
 

@@ -56,9 +56,9 @@ class FailingStore(SqliteStore):
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[FailingStore]:
-    made = FailingStore(tmp_path / "plugboard.db", CLOCK)
-    yield made
-    await made.close()
+    created = FailingStore(tmp_path / "plugboard.db", CLOCK)
+    yield created
+    await created.close()
 
 
 def request(body: object = None) -> AnyRequest:
@@ -103,7 +103,7 @@ async def test_a_response_that_cannot_be_stored_is_sent_and_the_call_is_not_repe
         await run_once(store).run("key", work)
 
     assert (answer.body, work.done) == (b"answer 1", 1)
-    assert [each.__dict__["detail"] for each in caplog.records] == ["the disk is full"]
+    assert [record.__dict__["detail"] for record in caplog.records] == ["the disk is full"]
 
 
 @pytest.mark.requirement("REL-03")
@@ -163,7 +163,7 @@ async def test_a_key_that_is_freed_during_the_check_can_be_retried(store: Failin
     async def taken(_: Principal, changes: Any) -> None:
         raise Conflict([change.key for change in changes])
 
-    with pytest.raises(AppError) as refused:
+    with pytest.raises(AppError) as raised:
         await IdempotentCall(request(), store, taken, CLOCK).run("key", work)
 
-    assert (refused.value.status, refused.value.headers, work.done) == (503, {"Retry-After": "1"}, 0)
+    assert (raised.value.status, raised.value.headers, work.done) == (503, {"Retry-After": "1"}, 0)

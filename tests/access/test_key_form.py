@@ -46,9 +46,9 @@ def test_a_key_has_the_published_format_and_checksum(workspace: Workspace) -> No
 
 @pytest.mark.requirement("AUT-01")
 def test_the_public_part_of_a_key_names_its_record(workspace: Workspace) -> None:
-    made = workspace.make_key("read")
+    api_key = workspace.make_key("read")
 
-    assert made["apiKey"].split("_")[1] == made["id"].removeprefix("key_")
+    assert api_key["apiKey"].split("_")[1] == api_key["id"].removeprefix("key_")
 
 
 @pytest.mark.requirement("AUT-01")
@@ -92,12 +92,12 @@ def test_ids_and_keys_are_random_and_long_enough() -> None:
 
 @pytest.mark.requirement("AUT-09")
 def test_every_id_in_the_api_has_a_hundred_random_bits(workspace: Workspace) -> None:
-    for made in (workspace.make_server(), workspace.make_agent(), workspace.make_key("read")):
-        again = {"server": workspace.make_server, "agent": workspace.make_agent}.get(made["id"].partition("_")[0])
+    for created in (workspace.make_server(), workspace.make_agent(), workspace.make_key("read")):
+        again = {"server": workspace.make_server, "agent": workspace.make_agent}.get(created["id"].partition("_")[0])
         other = again() if again else workspace.make_key("read")
-        assert re.fullmatch(rf"(server|agent|key)_[{ALPHABET}]{{20,33}}", made["id"])
-        assert len(made["id"]) <= 40
-        same = sum(one == two for one, two in zip(made["id"][-20:], other["id"][-20:], strict=True))
+        assert re.fullmatch(rf"(server|agent|key)_[{ALPHABET}]{{20,33}}", created["id"])
+        assert len(created["id"]) <= 40
+        same = sum(one == two for one, two in zip(created["id"][-20:], other["id"][-20:], strict=True))
         assert same < 10
     assert re.fullmatch(rf"ws_[{ALPHABET}]{{20}}", workspace.id)
 

@@ -15,6 +15,6 @@ async def test_a_replaced_entry_evicts_no_other_principal(tmp_path: Path) -> Non
 
     cache.put(after, "Bearer b", principal)
 
-    found = {header: cache.get("WS#w", header) for header in ("Bearer a", "Bearer b")}
-    assert {header: each and each.revision for header, each in found.items()} == {"Bearer a": 1, "Bearer b": 2}
+    by_name = {header: cache.get("WS#w", header) for header in ("Bearer a", "Bearer b")}
+    assert {header: item and item.revision for header, item in by_name.items()} == {"Bearer a": 1, "Bearer b": 2}
     await store.close()

@@ -80,11 +80,11 @@ def sent(workspace: Workspace, operation: Operation, headers: Headers) -> httpx2
 def test_every_invalid_key_gets_the_same_response(
     wronged: Workspace, operation: Operation, bad_keys: dict[str, Headers]
 ) -> None:
-    answers = {kind: stripped(sent(wronged, operation, headers)) for kind, headers in bad_keys.items()}
+    responses = {kind: stripped(sent(wronged, operation, headers)) for kind, headers in bad_keys.items()}
 
-    assert {status for status, _, _ in answers.values()} == {401}
-    assert len({str(answer) for answer in answers.values()}) == 1
-    _status, body, headers = answers["none"]
+    assert {status for status, _, _ in responses.values()} == {401}
+    assert len({str(answer) for answer in responses.values()}) == 1
+    _status, body, headers = responses["none"]
     assert b'"code":"unauthorized"' in body
     assert ("www-authenticate", "Bearer") in headers
 
@@ -103,14 +103,14 @@ def test_an_invalid_key_is_refused_in_its_own_workspace(workspace: Workspace) ->
         assert late.get(path).status_code == 401
 
 
-@pytest.mark.parametrize("operation", [each for each in OPERATIONS if each.is_open], ids=str)
+@pytest.mark.parametrize("operation", [operation for operation in OPERATIONS if operation.is_open], ids=str)
 def test_public_routes_reveal_no_workspace(plugboard: Plugboard, operation: Operation) -> None:
     workspace = plugboard.make_workspace("Seen by nobody")
 
-    answer = operation.send(plugboard.caller(), SOME_IDS)
+    response = operation.send(plugboard.caller(), SOME_IDS)
 
-    assert (answer.status_code, answer.headers.get("Location")) == SENT.get(operation.id, (200, None))
-    assert not [text for text in (workspace.id, "Seen by nobody") if text in answer.text + str(answer.headers)]
+    assert (response.status_code, response.headers.get("Location")) == SENT.get(operation.id, (200, None))
+    assert not [text for text in (workspace.id, "Seen by nobody") if text in response.text + str(response.headers)]
 
 
 def test_a_ticket_page_shows_only_the_names_of_its_server_and_workspace(plugboard_with_notion: Plugboard) -> None:

@@ -32,13 +32,13 @@ def timed(tmp_path: Path, clock: StillClock) -> Iterator[Workspace]:
 
 @pytest.mark.requirement("AUT-04")
 def test_a_revocation_takes_effect_at_once_in_every_process(any_workspace: Workspace) -> None:
-    made = any_workspace.make_key("manage")
+    api_key = any_workspace.make_key("manage")
     with served(any_workspace.plugboard.settings) as second:
-        here, there = any_workspace.plugboard.caller(made["apiKey"]), second.caller(made["apiKey"])
+        here, there = any_workspace.plugboard.caller(api_key["apiKey"]), second.caller(api_key["apiKey"])
         for _ in range(3):
             assert here.get(any_workspace.servers).status_code == there.get(any_workspace.servers).status_code == 200
 
-        assert any_workspace.admin.delete(f"{any_workspace.api_keys}/{made['id']}").status_code == 204
+        assert any_workspace.admin.delete(f"{any_workspace.api_keys}/{api_key['id']}").status_code == 204
 
         assert there.get(any_workspace.servers).status_code == 401
         assert here.get(any_workspace.servers).status_code == 401
@@ -64,9 +64,9 @@ def test_a_key_expires_to_the_millisecond(timed: Workspace, clock: StillClock) -
 
 
 def test_an_expiry_may_have_any_time_zone(timed: Workspace) -> None:
-    made = timed.make_key("read", expiresAt="2030-06-01T02:00:00.5+02:00")
+    api_key = timed.make_key("read", expiresAt="2030-06-01T02:00:00.5+02:00")
 
-    assert made["expiresAt"] == "2030-06-01T00:00:00.500Z"
+    assert api_key["expiresAt"] == "2030-06-01T00:00:00.500Z"
 
 
 def test_an_admin_can_revoke_the_key_that_it_calls_with(workspace: Workspace) -> None:
@@ -85,7 +85,7 @@ def test_a_key_is_revoked_once(workspace: Workspace) -> None:
 
 
 def used_at(workspace: Workspace, key_id: str) -> str | None:
-    listed = {each["id"]: each for each in workspace.admin.get(workspace.api_keys).json()}
+    listed = {item["id"]: item for item in workspace.admin.get(workspace.api_keys).json()}
     last: str | None = listed[key_id]["lastUsedAt"]
     return last
 
@@ -96,51 +96,51 @@ def until_used_at(workspace: Workspace, key_id: str, expected: str) -> None:
 
 
 def test_the_last_use_of_a_key_is_shown_to_the_minute(timed: Workspace, clock: StillClock) -> None:
-    made = timed.make_key("read")
-    key = timed.plugboard.caller(made["apiKey"])
-    assert used_at(timed, made["id"]) is None
+    api_key = timed.make_key("read")
+    key = timed.plugboard.caller(api_key["apiKey"])
+    assert used_at(timed, api_key["id"]) is None
 
     first = rfc3339(clock.now())
     key.get(timed.servers)
-    until_used_at(timed, made["id"], first)
+    until_used_at(timed, api_key["id"], first)
 
     clock.advance(MINUTE - 1)
     key.get(timed.servers)
-    assert used_at(timed, made["id"]) == first
+    assert used_at(timed, api_key["id"]) == first
 
     clock.advance(1)
     key.get(timed.servers)
-    until_used_at(timed, made["id"], rfc3339(clock.now()))
+    until_used_at(timed, api_key["id"], rfc3339(clock.now()))
 
 
 def test_the_last_use_of_an_expired_key_is_forgotten_after_90_days(timed: Workspace, clock: StillClock) -> None:
-    made = timed.make_key("read", expiresAt=rfc3339(clock.now() + HOUR))
+    api_key = timed.make_key("read", expiresAt=rfc3339(clock.now() + HOUR))
     used = rfc3339(clock.now())
-    timed.plugboard.caller(made["apiKey"]).get(timed.servers)
-    until_used_at(timed, made["id"], used)
+    timed.plugboard.caller(api_key["apiKey"]).get(timed.servers)
+    until_used_at(timed, api_key["id"], used)
 
     clock.advance(90 * DAY + HOUR - 1)
-    assert used_at(timed, made["id"]) == used
+    assert used_at(timed, api_key["id"]) == used
 
     clock.advance(1)
-    assert used_at(timed, made["id"]) is None
+    assert used_at(timed, api_key["id"]) is None
 
 
 def test_a_refused_key_records_no_use(timed: Workspace) -> None:
-    made = timed.make_key("read")
-    own = ApiKey.parse(made["apiKey"])
+    api_key = timed.make_key("read")
+    own = ApiKey.parse(api_key["apiKey"])
     assert own is not None
     forged = ApiKey(own.key_id, ApiKey.new().secret).text().reveal_text()
 
     assert timed.plugboard.caller(forged).get(timed.servers).status_code == 401
-    assert used_at(timed, made["id"]) is None
+    assert used_at(timed, api_key["id"]) is None
 
 
 def test_using_a_key_does_not_change_its_version(workspace: Workspace) -> None:
-    made = workspace.make_key("read")
-    workspace.plugboard.caller(made["apiKey"]).get(workspace.servers)
+    api_key = workspace.make_key("read")
+    workspace.plugboard.caller(api_key["apiKey"]).get(workspace.servers)
 
-    path = f"{workspace.api_keys}/{made['id']}"
+    path = f"{workspace.api_keys}/{api_key['id']}"
     assert workspace.admin.delete(path, headers={"If-Match": '"1"'}).status_code == 204
 
 
@@ -148,12 +148,12 @@ def test_a_stopping_process_writes_pending_uses(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path)
     with served(settings) as plugboard:
         workspace = plugboard.make_workspace()
-        made = workspace.make_key("read")
-        plugboard.caller(made["apiKey"]).get(workspace.servers)
+        api_key = workspace.make_key("read")
+        plugboard.caller(api_key["apiKey"]).get(workspace.servers)
 
     with served(settings) as again, caller(again.url, workspace.key) as admin:
-        listed = {each["id"]: each for each in admin.get(workspace.api_keys).json()}
-        assert listed[made["id"]]["lastUsedAt"] is not None
+        listed = {item["id"]: item for item in admin.get(workspace.api_keys).json()}
+        assert listed[api_key["id"]]["lastUsedAt"] is not None
 
 
 def statuses(client: httpx2.Client, path: str, times: int) -> set[int]:

@@ -75,12 +75,12 @@ def test_a_key_may_do_what_its_scope_allows_and_nothing_else(
         workspace = plugboard_with_notion.make_workspace()
         caller = plugboard_with_notion.operator if scope == "operator" else workspace.caller(scope)
         ids = ids_in(workspace, operation)
-        answer = operation.send(caller, ids, body_for(workspace, operation, ids))
+        response = operation.send(caller, ids, body_for(workspace, operation, ids))
 
         if scope in MAY[operation.id]:
-            assert answer.is_success, f"{scope}: {answer.text}"
+            assert response.is_success, f"{scope}: {response.text}"
         else:
-            assert (answer.status_code, answer.json()["code"]) == (403, "forbidden"), scope
+            assert (response.status_code, response.json()["code"]) == (403, "forbidden"), scope
 
 
 def ids_in(workspace: Workspace, operation: Operation) -> dict[str, str]:
@@ -106,9 +106,9 @@ def body_for(workspace: Workspace, operation: Operation, ids: Mapping[str, str])
 
 @pytest.mark.requirement("AUT-06")
 def test_the_guards_require_what_the_table_says() -> None:
-    found = {operation: {str(scope) for scope in Scope if allows(guard, scope)} for operation, guard in guards()}
+    by_name = {operation: {str(scope) for scope in Scope if allows(guard, scope)} for operation, guard in guards()}
 
-    assert found == MAY
+    assert by_name == MAY
 
 
 def guards() -> Iterator[tuple[str, object]]:

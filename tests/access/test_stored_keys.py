@@ -36,10 +36,10 @@ def test_a_copy_of_the_table_holds_no_usable_key(tmp_path: Path) -> None:
         workspace = plugboard.make_workspace()
         keys = [plugboard.operator_key, workspace.key]
         for number, scope in enumerate(("admin", "manage", "read", "invoke")):
-            made = workspace.admin.post(
+            response = workspace.admin.post(
                 workspace.api_keys, json={"name": "k", "scope": scope}, headers={"Idempotency-Key": f"key-{number}"}
             )
-            keys.append(made.json()["apiKey"])
+            keys.append(response.json()["apiKey"])
         while_it_runs = dumped(tmp_path)
     assert len(while_it_runs) > 10_000
 
@@ -54,14 +54,14 @@ def test_a_copy_of_the_table_holds_no_usable_key(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("AUT-02")
 def test_only_a_keyed_hash_of_a_key_is_stored(any_workspace: Workspace) -> None:
-    made = any_workspace.make_key("read")
-    item = asyncio.run(record_of(any_workspace, made["id"]))
+    api_key = any_workspace.make_key("read")
+    item = asyncio.run(record_of(any_workspace, api_key["id"]))
 
     assert set(item.data) == {
         "id", "name", "scope", "hash", "pepper", "created_at", "created_by", "agent_ids", "expires_at"
     }  # fmt: skip
     assert len(item.data["hash"]) == 64
-    assert made["apiKey"][24:] not in json.dumps(item.data)
+    assert api_key["apiKey"][24:] not in json.dumps(item.data)
 
 
 @pytest.mark.requirement("AUT-02")

@@ -86,9 +86,9 @@ def test_objects_of_another_workspace_cannot_be_referenced(ours: Workspace, thei
     foreign = everything(theirs)
 
     def refused(path: str, body: object) -> httpx2.Response:
-        answer = ours.admin.post(path, json=body)
-        assert answer.status_code == 422
-        return answer
+        response = ours.admin.post(path, json=body)
+        assert response.status_code == 422
+        return response
 
     nobody = missing(foreign)
     for ids in (foreign, nobody):
@@ -112,8 +112,8 @@ def test_lists_contain_only_objects_of_the_workspace(ours: Workspace, theirs: Wo
     foreign = everything(theirs)
     everything(ours)
     for path in (ours.servers, ours.agents, ours.api_keys, ours.audit):
-        found = ours.admin.get(path, params={"limit": 100}).text
-        assert not [text for text in foreign.values() if text in found]
+        result = ours.admin.get(path, params={"limit": 100}).text
+        assert not [text for text in foreign.values() if text in result]
 
 
 @pytest.mark.requirement("REL-11")
@@ -124,9 +124,9 @@ def test_a_cursor_of_another_workspace_is_refused(ours: Workspace, theirs: Works
     link = theirs.admin.get(theirs.servers, params={"limit": 1}).headers["Link"]
     cursor = link.partition("cursor=")[2].partition(">")[0]
 
-    answer = ours.admin.get(ours.servers, params={"limit": 1, "cursor": cursor})
+    response = ours.admin.get(ours.servers, params={"limit": 1, "cursor": cursor})
 
-    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_cursor")
+    assert (response.status_code, response.json()["code"]) == (400, "invalid_cursor")
 
 
 def send(workspace: Workspace, operation: Operation, ids: Mapping[str, str], query: str = "") -> httpx2.Response:

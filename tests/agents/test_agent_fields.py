@@ -55,26 +55,26 @@ def test_an_agent_is_returned_as_it_is_stored(any_workspace: Workspace) -> None:
         "enabledMcpServerToolNames": {server: ["get_weather"]},
     }
 
-    answer = any_workspace.admin.post(any_workspace.agents, json=draft)
+    response = any_workspace.admin.post(any_workspace.agents, json=draft)
 
-    made = answer.json()
-    assert (answer.status_code, answer.headers["ETag"]) == (201, '"1"')
-    assert answer.headers["Location"] == f"{any_workspace.agents}/{made['id']}"
-    assert made == draft | {
-        "id": made["id"],
-        "createdAt": made["createdAt"],
-        "updatedAt": made["createdAt"],
+    created = response.json()
+    assert (response.status_code, response.headers["ETag"]) == (201, '"1"')
+    assert response.headers["Location"] == f"{any_workspace.agents}/{created['id']}"
+    assert created == draft | {
+        "id": created["id"],
+        "createdAt": created["createdAt"],
+        "updatedAt": created["createdAt"],
         "version": 1,
     }
-    assert any_workspace.admin.get(answer.headers["Location"]).json() == made
-    assert any_workspace.admin.get(any_workspace.agents).json() == [made]
+    assert any_workspace.admin.get(response.headers["Location"]).json() == created
+    assert any_workspace.admin.get(any_workspace.agents).json() == [created]
 
 
 def test_an_omitted_field_has_a_default(workspace: Workspace) -> None:
-    made = workspace.admin.post(workspace.agents, json={"name": "Support"}).json()
+    created = workspace.admin.post(workspace.agents, json={"name": "Support"}).json()
 
-    assert (made["description"], made["instructions"]) == ("", "")
-    assert (made["enabledMcpServerIds"], made["enabledMcpServerToolNames"]) == ([], {})
+    assert (created["description"], created["instructions"]) == ("", "")
+    assert (created["enabledMcpServerIds"], created["enabledMcpServerToolNames"]) == ([], {})
 
 
 def test_a_name_is_required(workspace: Workspace) -> None:
@@ -94,25 +94,25 @@ def test_a_field_is_stored_unchanged(workspace: Workspace, field: str, value: ob
 
 @pytest.mark.parametrize(("field", "value", "path"), BAD)
 def test_an_invalid_field_is_refused_by_its_path(workspace: Workspace, field: str, value: object, path: str) -> None:
-    refused = workspace.admin.post(workspace.agents, json={"name": "Support"} | {field: value})
-    assert error_paths(refused) == [path]
+    response = workspace.admin.post(workspace.agents, json={"name": "Support"} | {field: value})
+    assert error_paths(response) == [path]
     assert workspace.admin.get(workspace.agents).json() == []
 
-    made = workspace.make_agent()
-    at = f"{workspace.agents}/{made['id']}"
+    agent = workspace.make_agent()
+    at = f"{workspace.agents}/{agent['id']}"
     assert error_paths(workspace.admin.put(at, json={field: value})) == [path]
-    assert workspace.admin.get(at).json() == made
+    assert workspace.admin.get(at).json() == agent
 
 
 def test_a_change_of_one_field_leaves_the_others(workspace: Workspace) -> None:
     server = workspace.make_server()["id"]
-    made = workspace.make_agent(
+    agent = workspace.make_agent(
         description="Answers.",
         instructions="Be brief.",
         enabledMcpServerIds=[server],
         enabledMcpServerToolNames={server: ["a"]},
     )
-    expected, path = made, f"{workspace.agents}/{made['id']}"
+    expected, path = agent, f"{workspace.agents}/{agent['id']}"
     changes = {"name": "Sales", "description": "Sells.", "instructions": "Be bold."}
 
     for version, (field, value) in enumerate(changes.items(), start=2):
@@ -152,12 +152,12 @@ def test_a_deleted_agent_is_not_found(any_workspace: Workspace) -> None:
     gone = any_workspace.admin.delete(path)
 
     assert (gone.status_code, gone.content) == (204, b"")
-    for answer in (
+    for response in (
         any_workspace.admin.get(path),
         any_workspace.admin.put(path, json={"name": "New"}),
         any_workspace.admin.delete(path),
     ):
-        assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+        assert (response.status_code, response.json()["code"]) == (404, "not_found")
     assert any_workspace.admin.get(any_workspace.agents).json() == []
 
 
@@ -166,38 +166,38 @@ def test_an_agent_of_another_workspace_looks_nonexistent(workspace: Workspace) -
     nobodys = "agent_" + "0" * 33
 
     for method, body in (("GET", None), ("PUT", {"name": "Mine"}), ("DELETE", None)):
-        answers = [
-            workspace.admin.request(method, f"{workspace.agents}/{each}", json=body) for each in (theirs, nobodys)
+        responses = [
+            workspace.admin.request(method, f"{workspace.agents}/{item}", json=body) for item in (theirs, nobodys)
         ]
-        assert [answer.status_code for answer in answers] == [404, 404]
-        assert answers[0].content == answers[1].content
+        assert [response.status_code for response in responses] == [404, 404]
+        assert responses[0].content == responses[1].content
 
 
 @pytest.mark.parametrize("limit", [1, 3, 7, 100])
 def test_paging_lists_every_agent_once(any_workspace: Workspace, limit: int) -> None:
-    made = [any_workspace.make_agent(name=f"A{number}") for number in range(7)]
-    found, following = [], f"{any_workspace.agents}?limit={limit}"
+    created = [any_workspace.make_agent(name=f"A{number}") for number in range(7)]
+    result, following = [], f"{any_workspace.agents}?limit={limit}"
 
     while following:
-        answer = any_workspace.admin.get(following)
-        assert len(answer.json()) <= limit
-        found += answer.json()
-        following = answer.links["next"]["url"] if "next" in answer.links else ""
+        response = any_workspace.admin.get(following)
+        assert len(response.json()) <= limit
+        result += response.json()
+        following = response.links["next"]["url"] if "next" in response.links else ""
 
-    assert found == made
+    assert result == created
 
 
 @pytest.mark.requirement("AUD-01")
 def test_the_audit_trail_records_every_change_of_an_agent(workspace: Workspace) -> None:
     server = workspace.make_server()["id"]
-    made = workspace.make_agent()
-    path = f"{workspace.agents}/{made['id']}"
+    agent = workspace.make_agent()
+    path = f"{workspace.agents}/{agent['id']}"
     workspace.admin.put(path, json={"name": "Sales", "enabledMcpServerIds": [server]})
     workspace.admin.delete(path)
 
-    told = [each for each in workspace.admin.get(workspace.audit).json() if each["target"]["id"] == made["id"]]
+    texts = [item for item in workspace.admin.get(workspace.audit).json() if item["target"]["id"] == agent["id"]]
 
-    assert [(each["action"], each["fields"]) for each in reversed(told)] == [
+    assert [(item["action"], item["fields"]) for item in reversed(texts)] == [
         ("agent.created", []),
         ("agent.updated", ["enabledMcpServerIds", "name"]),
         ("agent.deleted", []),

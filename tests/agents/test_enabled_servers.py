@@ -11,9 +11,9 @@ def make(workspace: Workspace, many: int) -> list[str]:
 
 
 def put(workspace: Workspace, agent: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    answer = workspace.admin.put(f"{workspace.agents}/{agent['id']}", json=fields)
-    assert answer.status_code == 200, answer.text
-    changed: dict[str, Any] = answer.json()
+    response = workspace.admin.put(f"{workspace.agents}/{agent['id']}", json=fields)
+    assert response.status_code == 200, response.text
+    changed: dict[str, Any] = response.json()
     return changed
 
 
@@ -31,15 +31,15 @@ def test_one_request_replaces_forty_servers_by_forty_others(any_workspace: Works
     servers = make(any_workspace, 2 * MAX_SERVERS)
     before, after = servers[:MAX_SERVERS], servers[MAX_SERVERS:]
     agent = any_workspace.make_agent(
-        enabledMcpServerIds=before, enabledMcpServerToolNames={each: ["a"] for each in before}
+        enabledMcpServerIds=before, enabledMcpServerToolNames={item: ["a"] for item in before}
     )
 
     changed = put(
-        any_workspace, agent, enabledMcpServerIds=after, enabledMcpServerToolNames={each: ["b"] for each in after}
+        any_workspace, agent, enabledMcpServerIds=after, enabledMcpServerToolNames={item: ["b"] for item in after}
     )
 
     assert changed["enabledMcpServerIds"] == after
-    assert changed["enabledMcpServerToolNames"] == {each: ["b"] for each in after}
+    assert changed["enabledMcpServerToolNames"] == {item: ["b"] for item in after}
     assert any_workspace.admin.get(f"{any_workspace.agents}/{agent['id']}").json() == changed
     assert any_workspace.admin.delete(f"{any_workspace.servers}/{before[0]}").status_code == 204
     assert any_workspace.admin.delete(f"{any_workspace.servers}/{after[0]}").status_code == 409
@@ -48,12 +48,12 @@ def test_one_request_replaces_forty_servers_by_forty_others(any_workspace: Works
 def test_forty_servers_and_an_idempotency_key_fit_into_one_write(workspace: Workspace) -> None:
     servers = make(workspace, MAX_SERVERS)
 
-    made = workspace.admin.post(
+    response = workspace.admin.post(
         workspace.agents, json={"name": "S", "enabledMcpServerIds": servers}, headers={"Idempotency-Key": "k1"}
     )
 
-    assert made.status_code == 201
-    gone = workspace.admin.delete(f"{workspace.agents}/{made.json()['id']}")
+    assert response.status_code == 201
+    gone = workspace.admin.delete(f"{workspace.agents}/{response.json()['id']}")
     assert gone.status_code == 204
     assert workspace.admin.delete(f"{workspace.servers}/{servers[-1]}").status_code == 204
 
@@ -61,9 +61,9 @@ def test_forty_servers_and_an_idempotency_key_fit_into_one_write(workspace: Work
 def test_forty_one_servers_are_refused(workspace: Workspace) -> None:
     servers = make(workspace, MAX_SERVERS + 1)
 
-    refused = workspace.admin.post(workspace.agents, json={"name": "S", "enabledMcpServerIds": servers})
+    response = workspace.admin.post(workspace.agents, json={"name": "S", "enabledMcpServerIds": servers})
 
-    assert error_paths(refused) == ["enabledMcpServerIds"]
+    assert error_paths(response) == ["enabledMcpServerIds"]
 
 
 def test_a_server_is_listed_once(workspace: Workspace) -> None:
@@ -85,12 +85,12 @@ def test_a_missing_and_a_foreign_server_get_the_same_error(any_workspace: Worksp
     messages = set()
     for strange in (theirs, gone, never, "no_id_at_all"):
         ids = {"enabledMcpServerIds": [here, strange]}
-        for refused in (
+        for response in (
             any_workspace.admin.post(any_workspace.agents, json={"name": "S"} | ids),
             any_workspace.admin.put(f"{any_workspace.agents}/{agent['id']}", json=ids),
         ):
-            assert error_paths(refused) == ["enabledMcpServerIds.1"]
-            messages.add(refused.text.replace(strange, "<id>"))
+            assert error_paths(response) == ["enabledMcpServerIds.1"]
+            messages.add(response.text.replace(strange, "<id>"))
     assert len(messages) == 1
     assert any_workspace.admin.get(any_workspace.agents).json() == [agent]
 
@@ -99,10 +99,10 @@ def test_every_missing_server_is_named(workspace: Workspace) -> None:
     (here,) = make(workspace, 1)
     ids = ["server_a", here, "server_b"]
 
-    refused = workspace.admin.post(workspace.agents, json={"name": "S", "enabledMcpServerIds": ids})
+    response = workspace.admin.post(workspace.agents, json={"name": "S", "enabledMcpServerIds": ids})
 
-    assert error_paths(refused) == ["enabledMcpServerIds.0", "enabledMcpServerIds.2"]
-    assert "server_b" in refused.json()["errors"][1]["message"]
+    assert error_paths(response) == ["enabledMcpServerIds.0", "enabledMcpServerIds.2"]
+    assert "server_b" in response.json()["errors"][1]["message"]
 
 
 def test_tool_rules_are_stored_unchanged(any_workspace: Workspace) -> None:
@@ -132,8 +132,8 @@ def test_a_rule_for_a_server_that_is_not_enabled_is_refused(workspace: Workspace
     path = f"{workspace.agents}/{agent['id']}"
     rule = {"enabledMcpServerToolNames": {enabled: ["a"], other: ["b"]}}
 
-    made = workspace.admin.post(workspace.agents, json={"name": "S", "enabledMcpServerIds": [enabled]} | rule)
-    assert error_paths(made) == [f"enabledMcpServerToolNames.{other}"]
+    response = workspace.admin.post(workspace.agents, json={"name": "S", "enabledMcpServerIds": [enabled]} | rule)
+    assert error_paths(response) == [f"enabledMcpServerToolNames.{other}"]
     assert error_paths(workspace.admin.put(path, json=rule)) == [f"enabledMcpServerToolNames.{other}"]
     both = {"enabledMcpServerIds": [other], "enabledMcpServerToolNames": {enabled: ["a"]}}
     assert error_paths(workspace.admin.put(path, json=both)) == [f"enabledMcpServerToolNames.{enabled}"]
@@ -173,10 +173,10 @@ def test_rules_too_large_for_one_agent_are_refused(workspace: Workspace) -> None
     servers = make(workspace, 20)
     rules = {server: [f"{number:03}{'t' * 60}" for number in range(500)] for server in servers}
 
-    refused = workspace.admin.post(
+    response = workspace.admin.post(
         workspace.agents, json={"name": "S", "enabledMcpServerIds": servers, "enabledMcpServerToolNames": rules}
     )
 
-    assert (refused.status_code, refused.json()["code"]) == (413, "too_large")
+    assert (response.status_code, response.json()["code"]) == (413, "too_large")
     assert workspace.admin.get(workspace.agents).json() == []
     assert workspace.admin.delete(f"{workspace.servers}/{servers[0]}").status_code == 204

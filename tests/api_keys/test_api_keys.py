@@ -11,33 +11,33 @@ FOREVER = {"expiresAt": None, "agentIds": None, "lastUsedAt": None}
 
 
 def test_a_key_is_shown_once(any_workspace: Workspace) -> None:
-    answer = any_workspace.admin.post(any_workspace.api_keys, json={"name": "CI", "scope": "manage"})
+    response = any_workspace.admin.post(any_workspace.api_keys, json={"name": "CI", "scope": "manage"})
 
-    assert answer.status_code == 201
-    made = answer.json()
+    assert response.status_code == 201
+    created = response.json()
     admin = any_workspace.admin.get(any_workspace.api_keys).json()
-    own = next(key for key in admin if key["id"] != made["id"])
-    assert answer.headers["Location"] == f"{any_workspace.api_keys}/{made['id']}"
-    assert answer.headers["ETag"] == '"1"'
-    assert made == FOREVER | {
-        "id": made["id"],
+    own = next(key for key in admin if key["id"] != created["id"])
+    assert response.headers["Location"] == f"{any_workspace.api_keys}/{created['id']}"
+    assert response.headers["ETag"] == '"1"'
+    assert created == FOREVER | {
+        "id": created["id"],
         "name": "CI",
         "scope": "manage",
-        "createdAt": made["createdAt"],
+        "createdAt": created["createdAt"],
         "createdBy": own["id"],
         "version": 1,
-        "apiKey": made["apiKey"],
+        "apiKey": created["apiKey"],
     }
-    listed = [{**key, "lastUsedAt": None} for key in admin if key["id"] == made["id"]]
-    assert listed == [{name: value for name, value in made.items() if name != "apiKey"}]
+    listed = [{**key, "lastUsedAt": None} for key in admin if key["id"] == created["id"]]
+    assert listed == [{name: value for name, value in created.items() if name != "apiKey"}]
 
 
 @pytest.mark.requirement("ENC-17")
 def test_no_list_shows_a_key(workspace: Workspace) -> None:
-    made = workspace.make_key("invoke")
+    api_key = workspace.make_key("invoke")
     listed = workspace.admin.get(workspace.api_keys)
 
-    assert made["id"] in listed.text
+    assert api_key["id"] in listed.text
     assert not re.search(r"pb_|apiKey|hash|pepper", listed.text)
 
 
@@ -56,9 +56,9 @@ def test_a_key_has_one_of_four_scopes(workspace: Workspace, scope: str) -> None:
 @pytest.mark.requirement("AUT-06")
 @pytest.mark.parametrize("scope", ["operator", "Admin", "", None, ["admin"], "read write"])
 def test_an_unknown_scope_is_refused(workspace: Workspace, scope: object) -> None:
-    answer = workspace.admin.post(workspace.api_keys, json={"name": "x", "scope": scope})
+    response = workspace.admin.post(workspace.api_keys, json={"name": "x", "scope": scope})
 
-    assert error_paths(answer) == ["scope"]
+    assert error_paths(response) == ["scope"]
 
 
 def test_an_invoke_key_may_be_limited_to_agents(workspace: Workspace) -> None:
@@ -70,10 +70,10 @@ def test_an_invoke_key_may_be_limited_to_agents(workspace: Workspace) -> None:
 @pytest.mark.parametrize("scope", ["admin", "manage", "read"])
 def test_only_invoke_keys_are_limited_to_agents(workspace: Workspace, scope: str) -> None:
     agent = workspace.make_agent()["id"]
-    answer = workspace.admin.post(workspace.api_keys, json={"name": "x", "scope": scope, "agentIds": [agent]})
+    response = workspace.admin.post(workspace.api_keys, json={"name": "x", "scope": scope, "agentIds": [agent]})
 
-    assert answer.status_code == 422
-    assert "Only a key with scope `invoke` can be limited to agents." in answer.text
+    assert response.status_code == 422
+    assert "Only a key with scope `invoke` can be limited to agents." in response.text
 
 
 @pytest.mark.parametrize(
@@ -100,9 +100,9 @@ def test_only_invoke_keys_are_limited_to_agents(workspace: Workspace, scope: str
     ],
 )
 def test_an_invalid_key_draft_is_refused_by_field(workspace: Workspace, changed: dict[str, Any], path: str) -> None:
-    answer = workspace.admin.post(workspace.api_keys, json={"name": "x", "scope": "invoke"} | changed)
+    response = workspace.admin.post(workspace.api_keys, json={"name": "x", "scope": "invoke"} | changed)
 
-    assert error_paths(answer) == [path]
+    assert error_paths(response) == [path]
     assert len(workspace.admin.get(workspace.api_keys).json()) == 1
 
 
@@ -110,25 +110,25 @@ def test_an_invalid_key_draft_is_refused_by_field(workspace: Workspace, changed:
     "time", ["0001-01-01T00:00:00Z", "0001-01-01T00:00:00+01:00", "0999-12-31T23:59:59Z", "9999-12-31T23:59:59-01:00"]
 )
 def test_every_accepted_time_can_be_returned(workspace: Workspace, time: str) -> None:
-    answer = workspace.admin.post(workspace.api_keys, json={"name": "x", "scope": "read", "expiresAt": time})
+    response = workspace.admin.post(workspace.api_keys, json={"name": "x", "scope": "read", "expiresAt": time})
 
-    assert answer.status_code in {201, 422}
-    if answer.status_code == 201:
-        assert re.fullmatch(r"\d{4}-.*Z", answer.json()["expiresAt"])
+    assert response.status_code in {201, 422}
+    if response.status_code == 201:
+        assert re.fullmatch(r"\d{4}-.*Z", response.json()["expiresAt"])
 
 
 def test_keys_are_paged(workspace: Workspace) -> None:
-    made = {workspace.make_key("read")["id"] for _ in range(5)}
-    found: list[str] = []
+    created = {workspace.make_key("read")["id"] for _ in range(5)}
+    results: list[str] = []
     url: str | None = f"{workspace.api_keys}?limit=2"
     while url:
-        answer = workspace.admin.get(url)
-        found += [key["id"] for key in answer.json()]
-        link = answer.headers.get("Link")
+        response = workspace.admin.get(url)
+        results += [key["id"] for key in response.json()]
+        link = response.headers.get("Link")
         url = link.partition("<")[2].partition(">")[0] if link else None
 
-    assert len(found) == len(set(found)) == 6
-    assert made < set(found)
+    assert len(results) == len(set(results)) == 6
+    assert created < set(results)
 
 
 def test_a_stale_revocation_is_refused(any_workspace: Workspace) -> None:

@@ -44,15 +44,15 @@ def module(file: Path) -> Module:
 
 def imports(module: Module) -> set[str]:
     """Dotted names as they are imported: `a.b` for `import a.b`, `a.b` and `a.b.c` for `from a.b import c`."""
-    found: set[str] = set()
+    result: set[str] = set()
     for node in ast.walk(module.tree):
         if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
+            result.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             source = _absolute(module, node)
-            found.add(source)
-            found.update(f"{source}.{alias.name}" for alias in node.names)
-    return found
+            result.add(source)
+            result.update(f"{source}.{alias.name}" for alias in node.names)
+    return result
 
 
 def _absolute(module: Module, node: ast.ImportFrom) -> str:
@@ -111,19 +111,19 @@ def _dotted(node: ast.AST) -> str | None:
 
 def cycles(edges: dict[str, set[str]]) -> list[list[str]]:
     """Every closed way through the edges, each told once, from its first name in order."""
-    found: list[list[str]] = []
+    results: list[list[str]] = []
 
     def walk(start: str, here: str, way: list[str], among: Collection[str]) -> None:
         for there in sorted(edges.get(here, set()) & set(among)):
             if there == start:
-                found.append(way)
+                results.append(way)
             elif there > start and there not in way:
                 walk(start, there, [*way, there], among)
 
     for names in _in_cycles(edges):  # only there can be circles, so only there is every way walked
         for start in sorted(names):
             walk(start, start, [start], names)
-    return found
+    return results
 
 
 def _in_cycles(edges: dict[str, set[str]]) -> list[set[str]]:
@@ -134,13 +134,13 @@ def _in_cycles(edges: dict[str, set[str]]) -> list[set[str]]:
 
 
 def _reachable(start: str, edges: dict[str, set[str]]) -> set[str]:
-    found: set[str] = set()
+    result: set[str] = set()
     left = [start]
     while left:
-        new = edges.get(left.pop(), set()) - found
-        found |= new
+        new = edges.get(left.pop(), set()) - result
+        result |= new
         left += new
-    return found
+    return result
 
 
 def bullet_list(items: Iterable[str]) -> str:

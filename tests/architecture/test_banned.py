@@ -78,7 +78,7 @@ def breaches(ban: Ban, source: str) -> set[str]:
 
 
 def breaches_in_code(ban: Ban, *folders: str) -> dict[str, set[str]]:
-    return {each.path: names for each in modules(*folders) if (names := breaches(ban, each.source))}
+    return {module.path: names for module in modules(*folders) if (names := breaches(ban, module.source))}
 
 
 @pytest.mark.parametrize("ban", [pytest.param(ban, id=name) for name, ban in BANS.items() if ban is not CLIENTS])
@@ -101,10 +101,10 @@ def test_nothing_of_ours_is_mocked() -> None:
 
 def test_no_attribute_of_ours_is_set_by_a_test() -> None:
     setters = {
-        f"{each.path}: {name}"
-        for each in modules("tests")
-        if "setattr" in each.source
-        for name in used_names(each.source)
+        f"{module.path}: {name}"
+        for module in modules("tests")
+        if "setattr" in module.source
+        for name in used_names(module.source)
         if name in ("monkeypatch.setattr", "pytest.MonkeyPatch.setattr", "setattr")
     }
 

@@ -50,31 +50,31 @@ def catches_everything(kind: ast.expr | None) -> bool:
 
 
 def test_every_module_states_its_purpose_in_a_sentence() -> None:
-    silent = [each.path for each in modules(*CODE) if not states_its_purpose(each.source)]
+    silent = [module_.path for module_ in modules(*CODE) if not states_its_purpose(module_.source)]
 
     assert not silent, bullet_list(silent)
 
 
 def test_no_two_modules_have_the_same_docstring() -> None:
-    said = [first_line(each.source) for each in modules(*CODE)]
+    text = [first_line(module_.source) for module_ in modules(*CODE)]
 
-    assert len(set(said)) == len(said)
+    assert len(set(text)) == len(text)
 
 
 def test_every_broad_except_has_a_reason() -> None:
-    found = [place for each in modules(*CODE) for place in broad_excepts(each) if each.path not in BROAD]
+    results = [place for module_ in modules(*CODE) for place in broad_excepts(module_) if module_.path not in BROAD]
 
-    assert not found, bullet_list(found)
+    assert not results, bullet_list(results)
 
 
 def test_no_file_has_a_meaningless_name() -> None:
-    empty = [each.path for each in modules(*CODE) if EMPTY_NAMES & set(re.split(r"[./_]", each.name))]
+    empty = [module_.path for module_ in modules(*CODE) if EMPTY_NAMES & set(re.split(r"[./_]", module_.name))]
 
     assert not empty, bullet_list(empty)
 
 
 def test_no_two_files_of_tests_have_the_same_name() -> None:
-    names = [each.path.rpartition("/")[2] for each in modules("tests") if "/test_" in each.path]
+    names = [module_.path.rpartition("/")[2] for module_ in modules("tests") if "/test_" in module_.path]
     doubles = {name for name in names if names.count(name) > 1}
 
     assert not doubles, bullet_list(doubles)

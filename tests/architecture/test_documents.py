@@ -132,13 +132,15 @@ def test_a_broken_link_is_detected(link: str) -> None:
 @pytest.mark.parametrize("index", [README, INDEX], ids=lambda document: document.path)
 def test_both_indexes_list_every_guide(index: Document) -> None:
     linked = {(index.folder / link.partition("#")[0]).resolve() for link in index.links if not ANYWHERE.match(link)}
-    missing = [each.path for each in guides() if each != INDEX and (PROJECT / each.path).resolve() not in linked]
+    missing = [guide.path for guide in guides() if guide != INDEX and (PROJECT / guide.path).resolve() not in linked]
 
     assert missing == []
 
 
 def test_no_two_headings_of_a_document_are_the_same() -> None:
-    doubled = [each.path for each in documents() if each.path != "CHANGELOG.md" and duplicates(each.headings)]
+    doubled = [
+        document.path for document in documents() if document.path != "CHANGELOG.md" and duplicates(document.headings)
+    ]
 
     assert doubled == []
 
@@ -157,7 +159,7 @@ def test_every_target_of_make_that_a_document_names_exists() -> None:
     }
 
     assert ("README.md", "run") in named
-    assert {each for each in named if each[1] not in targets} == set()
+    assert {item for item in named if item[1] not in targets} == set()
 
 
 def test_every_row_of_a_table_has_the_same_width() -> None:

@@ -45,7 +45,7 @@ from tests.documents import PROJECT, README, Document, guide, numbers_in
 
 MB = 2**20
 MINUTE, HOUR = 60, 3600
-CALLS = [each.default for each in signature(Bulkheads).parameters.values()]
+CALLS = [value.default for value in signature(Bulkheads).parameters.values()]
 TIMEOUT = ServerDraft.model_fields["timeout_seconds"]
 TIMEOUTS = [1, 30, TIMEOUT.default]
 MAX_AGENTS = ApiKeyDraft.model_json_schema()["properties"]["agentIds"]["anyOf"][0]["maxItems"]
@@ -176,7 +176,7 @@ SENTENCES = {
 def test_figures_in_sentences_are_those_of_the_code(name: str) -> None:
     text = " ".join(guide(name).text.split())
 
-    assert [each for each in SENTENCES[name] if each not in text] == []
+    assert [sentence for sentence in SENTENCES[name] if sentence not in text] == []
 
 
 def proxy(language: str, directive: str) -> str:

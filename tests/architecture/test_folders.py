@@ -16,11 +16,11 @@ SERVICES = frozenset(file.parent.name for file in (PROJECT / "integrations").glo
 
 
 def folders(*roots: str) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = defaultdict(list)
-    for each in modules(*roots):
-        folder, _, file = each.path.rpartition("/")
-        found[folder].append(file)
-    return found
+    result: dict[str, list[str]] = defaultdict(list)
+    for module_ in modules(*roots):
+        folder, _, file = module_.path.rpartition("/")
+        result[folder].append(file)
+    return result
 
 
 def test_no_folder_has_too_many_files() -> None:
@@ -64,7 +64,7 @@ def are_siblings(paths: list[str]) -> bool:
 
 
 def test_a_public_class_name_stands_for_one_class() -> None:
-    shared = shared_names({each.path: public_classes(each) for each in modules(*CODE)})
+    shared = shared_names({module_.path: public_classes(module_) for module_ in modules(*CODE)})
 
     assert not shared, bullet_list(f"{name}: {', '.join(paths)}" for name, paths in shared.items())
 

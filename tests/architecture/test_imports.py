@@ -90,8 +90,8 @@ def _privacy_objection(importer: str, imported: str) -> str | None:
 @cache
 def edges() -> dict[str, set[str]]:
     project = modules("api", "integrations")
-    known = {each.name for each in project}
-    return {each.name: imported_modules(each, known) for each in project}
+    known = {item.name for item in project}
+    return {item.name: imported_modules(item, known) for item in project}
 
 
 def test_no_module_imports_a_higher_level_or_a_private_module() -> None:
@@ -118,17 +118,17 @@ def definitions(module: Module) -> set[str]:
             case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 names.add(name)
             case ast.Assign(targets=targets):
-                names |= {each.id for each in targets if isinstance(each, ast.Name)}
+                names |= {target.id for target in targets if isinstance(target, ast.Name)}
             case ast.AnnAssign(target=ast.Name(id=name)):
                 names.add(name)
     return names
 
 
 def test_no_public_module_reexports_another() -> None:
-    public = {each.name: each for each in modules("api")}
-    found = {text for each in public.values() for text in reexported(each, public)}
+    public = {module_.name: module_ for module_ in modules("api")}
+    names = {text for value in public.values() for text in reexported(value, public)}
 
-    assert not found, bullet_list(found)
+    assert not names, bullet_list(names)
 
 
 def test_a_reexport_is_detected() -> None:
@@ -144,12 +144,12 @@ def test_every_public_module_exists_and_is_used_by_another_feature() -> None:
     foreign = {other for one, others in edges().items() for other in others if _is_foreign(one, other)}
 
     assert {f"{feature}.{name}" for feature, names in PUBLIC.items() for name in names} == {
-        each for each in foreign if folder_of(each) in PUBLIC
+        item for item in foreign if folder_of(item) in PUBLIC
     }
 
 
 def test_every_folder_has_its_level() -> None:
-    rooms = {folder_of(each.name) for each in modules("api")} - {"api"}
+    rooms = {folder_of(module_.name) for module_ in modules("api")} - {"api"}
 
     assert rooms == LEVELS.keys()
 
@@ -169,9 +169,9 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 def test_imports_are_written_from_the_top() -> None:
     """Also inside of functions: an import that has to hide there is a circle."""
     hidden = {
-        f"{each.path}:{node.lineno}"
-        for each in modules("api", "integrations")
-        for node in ast.walk(each.tree)
+        f"{module_.path}:{node.lineno}"
+        for module_ in modules("api", "integrations")
+        for node in ast.walk(module_.tree)
         if isinstance(node, ast.Import | ast.ImportFrom) and node.col_offset
     }
 

@@ -86,7 +86,7 @@ def test_a_parser_calls_back_for_each_part_of_a_message() -> None:
 @pytest.mark.parametrize("name", BOUNDED)
 def test_each_has_an_upper_bound_at_its_next_release(name: str) -> None:
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
-    requirements = {each.name: each for each in map(Requirement, project["dependencies"])}
+    requirements = {item.name: item for item in map(Requirement, project["dependencies"])}
     installed = Version(version(name))
 
     assert installed in requirements[name].specifier

@@ -59,8 +59,8 @@ def normal(requirement: str) -> str:
 def required() -> dict[str, set[str]]:
     project = tomllib.loads(text_of("pyproject.toml"))["project"]
     extra = project["optional-dependencies"]
-    run = {normal(each) for each in [*project["dependencies"], *extra["build"]]}
-    return {"requirements.lock": run, "requirements-dev.lock": run | {normal(each) for each in extra["dev"]}}
+    run = {normal(item) for item in [*project["dependencies"], *extra["build"]]}
+    return {"requirements.lock": run, "requirements-dev.lock": run | {normal(item) for item in extra["dev"]}}
 
 
 def targets() -> set[str]:
@@ -142,10 +142,10 @@ def test_every_dependency_has_a_reason() -> None:
 def test_decisions_are_numbered_short_and_name_their_tests() -> None:
     decisions = sorted((PROJECT / "docs/decisions").glob("*.md"))
     parts = ("**Context.**", "**Decision.**", "**Consequences.**", "**Alternatives.**", "**Kept by**")
-    incomplete = [each.name for each in decisions if any(part not in each.read_text() for part in parts)]
-    long = [each.name for each in decisions if len(each.read_text().splitlines()) > 60]
+    incomplete = [decision.name for decision in decisions if any(part not in decision.read_text() for part in parts)]
+    long = [decision.name for decision in decisions if len(decision.read_text().splitlines()) > 60]
 
-    assert [each.name[:4] for each in decisions] == [f"{number:04}" for number in range(1, len(decisions) + 1)]
+    assert [decision.name[:4] for decision in decisions] == [f"{number:04}" for number in range(1, len(decisions) + 1)]
     assert (incomplete, long) == ([], [])
 
 

@@ -15,18 +15,16 @@ def marks(source: str) -> Iterator[str]:
     for node in ast.walk(parsed(source)) if "requirement" in source else ():
         match node:
             case ast.Call(func=ast.Attribute(attr="requirement"), args=ids):
-                yield from (
-                    each.value for each in ids if isinstance(each, ast.Constant) and isinstance(each.value, str)
-                )
+                yield from (id_.value for id_ in ids if isinstance(id_, ast.Constant) and isinstance(id_.value, str))
 
 
 @cache
 def marked() -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for each in modules("tests"):
-        for name in marks(each.source):
-            found.setdefault(name, []).append(each.path)
-    return found
+    expected: dict[str, list[str]] = {}
+    for module in modules("tests"):
+        for name in marks(module.source):
+            expected.setdefault(name, []).append(module.path)
+    return expected
 
 
 def test_every_requirement_is_kept_by_a_test() -> None:

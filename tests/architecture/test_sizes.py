@@ -44,34 +44,36 @@ def violations(sizes: Mapping[str, int], limit: int, known: Mapping[str, int]) -
 
 
 def test_no_file_is_too_long() -> None:
-    found = violations({each.path: lines(each) for each in modules(*CODE)}, FILE_LINES, TOO_LONG_FILES)
+    problems = violations({module_.path: lines(module_) for module_ in modules(*CODE)}, FILE_LINES, TOO_LONG_FILES)
 
-    assert not found, bullet_list(found)
+    assert not problems, bullet_list(problems)
 
 
 def test_no_function_is_too_long() -> None:
-    sizes = dict(size for each in modules(*CODE) for size in functions(each))
+    sizes = dict(size for module_ in modules(*CODE) for size in functions(module_))
 
-    found = violations(sizes, FUNCTION_LINES, TOO_LONG_FUNCTIONS)
+    problems = violations(sizes, FUNCTION_LINES, TOO_LONG_FUNCTIONS)
 
-    assert not found, bullet_list(found)
+    assert not problems, bullet_list(problems)
 
 
 def test_no_file_of_tests_is_too_long() -> None:
-    found = violations({each.path: lines(each) for each in modules("tests")}, TEST_FILE_LINES, TOO_LONG_TESTS)
+    problems = violations(
+        {module_.path: lines(module_) for module_ in modules("tests")}, TEST_FILE_LINES, TOO_LONG_TESTS
+    )
 
-    assert not found, bullet_list(found)
+    assert not problems, bullet_list(problems)
 
 
 def test_most_functions_are_short() -> None:
-    sizes = [size for each in modules(*CODE) for _, size in functions(each)]
+    sizes = [size for module_ in modules(*CODE) for _, size in functions(module_)]
 
     assert median(sizes) <= MEDIAN_FUNCTION
     assert percentile(sizes, 0.95) <= P95_FUNCTION
 
 
 def test_most_files_are_short() -> None:
-    sizes = [lines(each) for each in modules(*CODE)]
+    sizes = [lines(module_) for module_ in modules(*CODE)]
 
     assert median(sizes) <= MEDIAN_FILE
     assert percentile(sizes, 0.95) <= P95_FILE

@@ -40,8 +40,8 @@ def first_column(document: Document, title: str, head: str = "") -> list[str]:
 
 
 def problems(kind: type[AppError] = AppError) -> Iterator[type[AppError]]:
-    for each in kind.__subclasses__():
-        yield from (each, *problems(each))
+    for subclass in kind.__subclasses__():
+        yield from (subclass, *problems(subclass))
 
 
 def test_every_code_of_a_problem_is_explained() -> None:

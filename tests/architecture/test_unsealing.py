@@ -30,24 +30,24 @@ ALLOWED = {
 
 def mentions(source: str) -> set[str]:
     """The names of `ALLOWED` that the code calls, hands on, imports, defines or spells for `getattr`."""
-    found: set[str] = set()
+    result: set[str] = set()
     for node in ast.walk(parsed(source)) if any(name in source for name in ALLOWED) else ():
         match node:
             case ast.Attribute(attr=name) | ast.Name(id=name) | ast.alias(name=name) | ast.Constant(value=str(name)):
-                found.add(name.rpartition(".")[2])
+                result.add(name.rpartition(".")[2])
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                found.add(name)
-    return found & ALLOWED.keys()
+                result.add(name)
+    return result & ALLOWED.keys()
 
 
 @pytest.mark.requirement("ENC-15")
 def test_secrets_are_unsealed_only_where_they_are_used() -> None:
     files = [file for folder in CODE for file in (PROJECT / folder).rglob("*.py")]
-    found = {(name, str(file.relative_to(PROJECT))) for file in files for name in mentions(file.read_text())}
+    names = {(name, str(file.relative_to(PROJECT))) for file in files for name in mentions(file.read_text())}
     allowed = {(name, file) for name, places in ALLOWED.items() for file in places}
 
-    assert found - allowed == set(), "these files may not open what is sealed"
-    assert allowed - found == set(), "these files do not need the permission they have"
+    assert names - allowed == set(), "these files may not open what is sealed"
+    assert allowed - names == set(), "these files do not need the permission they have"
 
 
 @pytest.mark.requirement("ENC-15")

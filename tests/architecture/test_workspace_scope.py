@@ -135,10 +135,10 @@ def files(with_kit: bool) -> Iterator[Path]:
 @pytest.mark.parametrize(("does", "allowed", "with_kit"), RULES)
 def test_only_the_listed_files_open_a_workspace(does: object, allowed: set[str], with_kit: bool) -> None:
     assert callable(does)
-    found = {str(file.relative_to(PROJECT)) for file in files(with_kit) if does(parsed(file.read_text()))}
+    names = {str(file.relative_to(PROJECT)) for file in files(with_kit) if does(parsed(file.read_text()))}
 
-    assert found - allowed == set(), "these files may not do that"
-    assert allowed - found == set(), "these files do not need the permission they have"
+    assert names - allowed == set(), "these files may not do that"
+    assert allowed - names == set(), "these files do not need the permission they have"
 
 
 @pytest.mark.requirement("AUT-07")

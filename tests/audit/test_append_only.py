@@ -29,14 +29,14 @@ def changes_made_in(source: str) -> list[str]:
 
 @pytest.mark.requirement("AUD-02")
 def test_only_the_audit_repository_knows_its_partitions() -> None:
-    found = {
+    names = {
         str(file.relative_to(PROJECT))
         for folder in ("api", "integrations")
         for file in (PROJECT / folder).rglob("*.py")
         if names_the_trail(file.read_text())
     }
 
-    assert found == {"api/audit/repository.py"}
+    assert names == {"api/audit/repository.py"}
 
 
 @pytest.mark.requirement("AUD-02")

@@ -31,9 +31,9 @@ def timed(tmp_path: Path, clock: StillClock) -> Iterator[Workspace]:
 
 
 def trail(workspace: Workspace) -> list[dict[str, Any]]:
-    answer = workspace.admin.get(workspace.audit, params={"limit": 100})
-    assert answer.status_code == 200, answer.text
-    records: list[dict[str, Any]] = answer.json()
+    response = workspace.admin.get(workspace.audit, params={"limit": 100})
+    assert response.status_code == 200, response.text
+    records: list[dict[str, Any]] = response.json()
     return records
 
 
@@ -74,8 +74,8 @@ def test_every_change_is_listed_once_and_newest_first(any_workspace: Workspace) 
 
 @pytest.mark.requirement("AUD-01")
 def test_a_record_names_actor_target_and_request(workspace: Workspace) -> None:
-    made = workspace.make_key("manage", name="The deployer")
-    answer = workspace.plugboard.caller(made["apiKey"]).post(workspace.agents, json={"name": "Support"})
+    api_key = workspace.make_key("manage", name="The deployer")
+    response = workspace.plugboard.caller(api_key["apiKey"]).post(workspace.agents, json={"name": "Support"})
 
     record = newest(workspace)
 
@@ -83,10 +83,10 @@ def test_a_record_names_actor_target_and_request(workspace: Workspace) -> None:
         "id": record["id"],
         "at": record["at"],
         "action": "agent.created",
-        "target": {"type": "agent", "id": answer.json()["id"], "name": "Support"},
-        "actor": {"type": "api_key", "id": made["id"], "name": "The deployer"},
+        "target": {"type": "agent", "id": response.json()["id"], "name": "Support"},
+        "actor": {"type": "api_key", "id": api_key["id"], "name": "The deployer"},
         "fields": [],
-        "requestId": answer.headers["X-Request-Id"],
+        "requestId": response.headers["X-Request-Id"],
     }
 
 
@@ -123,7 +123,7 @@ def test_a_refused_request_leaves_no_record(workspace: Workspace) -> None:
     server = workspace.make_server(slug="taken")
     before = trail(workspace)
     path = f"{workspace.servers}/{server['id']}"
-    refused: list[httpx2.Response] = [
+    responses: list[httpx2.Response] = [
         workspace.admin.post(workspace.servers, json={"name": "x"}),
         workspace.admin.put(path, json={"name": "x"}, headers={"If-Match": '"7"'}),
         workspace.admin.delete(path, headers={"If-Match": '"7"'}),
@@ -134,9 +134,9 @@ def test_a_refused_request_leaves_no_record(workspace: Workspace) -> None:
         workspace.caller("read").put(path, json={"name": "x"}),
     ]
 
-    assert {answer.status_code for answer in refused} == {422, 412, 409, 403}
-    assert [each for each in trail(workspace) if each["action"] != "api_key.created"] == [
-        each for each in before if each["action"] != "api_key.created"
+    assert {response.status_code for response in responses} == {422, 412, 409, 403}
+    assert [item for item in trail(workspace) if item["action"] != "api_key.created"] == [
+        item for item in before if item["action"] != "api_key.created"
     ]
 
 
@@ -146,13 +146,13 @@ async def test_writes_that_lose_a_race_leave_one_record_each(any_workspace: Work
     path = f"{any_workspace.servers}/{server['id']}"
     async with many_callers(any_workspace.plugboard.url, any_workspace.key) as callers:
         sent = [callers.put(path, json={"name": f"n{number}"}, headers={"If-Match": '"1"'}) for number in range(20)]
-        answers = await asyncio.gather(*sent)
+        responses = await asyncio.gather(*sent)
 
-    statuses = [answer.status_code for answer in answers]
+    statuses = [response.status_code for response in responses]
     assert sorted(statuses) == [200] + [412] * 19
-    told = [record for record in trail(any_workspace) if record["action"] == "server.updated"]
-    winner = answers[statuses.index(200)]
-    assert [record["requestId"] for record in told] == [winner.headers["X-Request-Id"]]
+    texts = [record for record in trail(any_workspace) if record["action"] == "server.updated"]
+    winner = responses[statuses.index(200)]
+    assert [record["requestId"] for record in texts] == [winner.headers["X-Request-Id"]]
 
 
 @pytest.mark.requirement("AUD-01")
@@ -165,10 +165,10 @@ def test_the_trail_is_paged_over_months(timed: Workspace, clock: StillClock) -> 
     records: list[dict[str, Any]] = []
     url: str | None = f"{timed.audit}?limit=4"
     while url:
-        answer = timed.admin.get(url)
-        records += answer.json()
-        link = answer.headers.get("Link")
-        assert len(answer.json()) <= 4
+        response = timed.admin.get(url)
+        records += response.json()
+        link = response.headers.get("Link")
+        assert len(response.json()) <= 4
         url = link.partition("<")[2].partition(">")[0] if link else None
 
     assert [record["target"]["name"] for record in records[:12]] == [

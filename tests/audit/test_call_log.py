@@ -84,7 +84,7 @@ async def test_calls_of_the_same_moment_are_written_together(store: FlakyStore) 
     items: list[Item] = []
     for number in range(3):
         items += await store.query(f"AUDIT#ws_{number}#2027-01#CALLS")
-        assert await stored_calls(store, f"ws_{number}") == [f"request-{each}" for each in range(number, 150, 3)]
+        assert await stored_calls(store, f"ws_{number}") == [f"request-{number}" for number in range(number, 150, 3)]
     assert len(items) == 3
     assert (calls.waiting, calls.dropped) == (0, 0)
 

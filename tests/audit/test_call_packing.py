@@ -55,9 +55,9 @@ def stored(batch: Sequence[ToolCallRecord]) -> list[ToolCallRecord]:
 @settings(max_examples=50)
 @given(st.lists(CALLS, max_size=30))
 def test_unpacking_returns_every_call_unchanged(calls: list[ToolCallRecord]) -> None:
-    made = list(split_into_batches(calls))
+    created = list(split_into_batches(calls))
 
-    assert sorted(call for batch in made for call in stored(batch)) == sorted(calls)
+    assert sorted(call for batch in created for call in stored(batch)) == sorted(calls)
 
 
 @settings(max_examples=50)

@@ -51,15 +51,15 @@ def tool_call(workspace: Workspace, number: int = 0, **changed: Any) -> ToolCall
 
 
 def all_pages(workspace: Workspace, query: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] = []
     url: str | None = f"{workspace.audit}?{query}"
     while url:
-        answer = workspace.admin.get(url)
-        assert answer.status_code == 200, answer.text
-        found += answer.json()
-        link = answer.headers.get("Link")
+        response = workspace.admin.get(url)
+        assert response.status_code == 200, response.text
+        results += response.json()
+        link = response.headers.get("Link")
         url = link.partition("<")[2].partition(">")[0] if link else None
-    return found
+    return results
 
 
 @pytest.mark.requirement("AUD-01", "AUD-04")
@@ -96,11 +96,11 @@ def test_a_page_may_begin_inside_a_batch(any_workspace: Workspace) -> None:
     any_workspace.make_agent()
 
     for query in ("limit=7", "limit=100", "limit=7&kind=calls"):
-        told = all_pages(any_workspace, query)
-        assert [each["requestId"] for each in told if each["action"] == "tool.called"] == [
+        records = all_pages(any_workspace, query)
+        assert [record["requestId"] for record in records if record["action"] == "tool.called"] == [
             f"request-{number}" for number in reversed(range(110))
         ]
-        assert len({each["id"] for each in told}) == len(told)
+        assert len({record["id"] for record in records}) == len(records)
 
 
 def test_single_calls_are_paged_like_batches(any_workspace: Workspace) -> None:
@@ -108,8 +108,8 @@ def test_single_calls_are_paged_like_batches(any_workspace: Workspace) -> None:
     record_calls(any_workspace, [tool_call(any_workspace, number, at=now + 2 * number) for number in range(40)])
 
     for limit in (6, 30, 100):
-        told = all_pages(any_workspace, f"limit={limit}&kind=calls")
-        assert [each["requestId"] for each in told] == [f"request-{number}" for number in reversed(range(40))]
+        records = all_pages(any_workspace, f"limit={limit}&kind=calls")
+        assert [record["requestId"] for record in records] == [f"request-{number}" for number in reversed(range(40))]
 
 
 def test_changes_and_calls_can_be_listed_separately(workspace: Workspace) -> None:
@@ -169,12 +169,12 @@ def test_paging_lists_every_record_once_and_in_one_order(
         finally:
             await store.close()
 
-    written, told = asyncio.run(read())
+    written, found_records = asyncio.run(read())
 
-    assert len(told) == len(written)
-    assert {record.request_id for record in told} == written
-    assert [record.id for record in told] == sorted((record.id for record in told), reverse=True)
-    times = [datetime.fromisoformat(record.at).timestamp() for record in told]
+    assert len(found_records) == len(written)
+    assert {record.request_id for record in found_records} == written
+    assert [record.id for record in found_records] == sorted((record.id for record in found_records), reverse=True)
+    times = [datetime.fromisoformat(record.at).timestamp() for record in found_records]
     assert all(older <= newer + SPAN_SECONDS + A_MILLISECOND for newer, older in pairwise(times))
 
 
@@ -201,8 +201,8 @@ async def write_all(
 
 async def read_all(records: AuditRepository, limit: int, kinds: list[RecordKind]) -> list[AuditRecord]:
     now, since = ABOUT_A_MONTHS_END + 60 * DAY, "2026-12"
-    told: list[AuditRecord] = []
-    while page := await records.page(limit, told[-1].id if told else None, now, since, kinds):
+    notes: list[AuditRecord] = []
+    while page := await records.page(limit, notes[-1].id if notes else None, now, since, kinds):
         assert len(page) <= limit
-        told += page
-    return told
+        notes += page
+    return notes

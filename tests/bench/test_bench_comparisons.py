@@ -17,15 +17,15 @@ def round_of(cpu_seconds: float, seconds: float = 1.0, p50: float = 0.001) -> Ro
 
 def ratio_of(plan: Plan, compared: Comparison, these: Sequence[Round], those: Sequence[Round]) -> Ratio:
     rounds = {compared.case: list(these), compared.than: list(those)}
-    (found,) = ratios(Measurements(plan, [compared], rounds, start_seconds={}, peak_bytes={}))
-    return found
+    (result,) = ratios(Measurements(plan, [compared], rounds, start_seconds={}, peak_bytes={}))
+    return result
 
 
 def test_more_time_than_the_limit_misses() -> None:
-    found = ratio_of(FULL, CALL, [round_of(0.16)], [round_of(0.10)])
+    ratio = ratio_of(FULL, CALL, [round_of(0.16)], [round_of(0.10)])
 
-    assert found.misses()
-    assert found.ratio == pytest.approx(1.6)
+    assert ratio.misses()
+    assert ratio.ratio == pytest.approx(1.6)
 
 
 def test_a_time_within_the_limit_does_not_miss() -> None:
@@ -35,28 +35,32 @@ def test_a_time_within_the_limit_does_not_miss() -> None:
 def test_one_bad_round_does_not_decide() -> None:
     these = [round_of(0.14), round_of(0.90), round_of(0.13)]
 
-    found = ratio_of(FULL, CALL, these, [round_of(0.10)] * 3)
+    ratio = ratio_of(FULL, CALL, these, [round_of(0.10)] * 3)
 
-    assert found.ratio == pytest.approx(1.4)
+    assert ratio.ratio == pytest.approx(1.4)
 
 
 def test_concurrent_requests_are_compared_by_the_cpu_time_of_the_server() -> None:
-    found = ratio_of(FULL, CALL, [round_of(0.14, seconds=9.0)], [round_of(0.10, seconds=1.0)])
+    ratio = ratio_of(FULL, CALL, [round_of(0.14, seconds=9.0)], [round_of(0.10, seconds=1.0)])
 
-    assert (found.ratio, found.wall_clock) == (pytest.approx(1.4), pytest.approx(9.0))
+    assert (ratio.ratio, ratio.wall_clock) == (pytest.approx(1.4), pytest.approx(9.0))
 
 
 def test_single_requests_are_compared_by_their_median_wait() -> None:
     alone = replace(CALL, case="call few 1", than="call asgi 1")
 
-    found = ratio_of(FULL, alone, [round_of(0.1, p50=0.004)], [round_of(0.1, p50=0.002)])
+    ratio = ratio_of(FULL, alone, [round_of(0.1, p50=0.004)], [round_of(0.1, p50=0.002)])
 
-    assert found.ratio == pytest.approx(2.0)
+    assert ratio.ratio == pytest.approx(2.0)
 
 
 def test_the_quick_run_measures_exactly_the_comparisons_with_a_limit() -> None:
-    of_full = {(each.case, each.than): each.at_most for each in FULL.comparisons() if each.at_most}
-    of_quick = {(each.case, each.than): each.at_most for each in QUICK.comparisons()}
+    of_full = {
+        (comparison.case, comparison.than): comparison.at_most
+        for comparison in FULL.comparisons()
+        if comparison.at_most
+    }
+    of_quick = {(comparison.case, comparison.than): comparison.at_most for comparison in QUICK.comparisons()}
 
     assert of_quick == of_full
 
@@ -83,17 +87,17 @@ def test_a_tolerance_raises_the_limit(plan: Plan, cpu_seconds: float, misses: bo
     ],
 )
 def test_the_limits_are_the_agreed_ones(case: str, than: str, at_most: float) -> None:
-    limits = {(each.case, each.than): each.at_most for each in FULL.comparisons()}
+    limits = {(comparison.case, comparison.than): comparison.at_most for comparison in FULL.comparisons()}
 
     assert limits[case, than] == pytest.approx(at_most)
 
 
 @pytest.mark.parametrize(
-    "answer", [b"HTTP/1.1 500 Oh\r\ncontent-length: 2\r\n\r\nno", b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nno"]
+    "response", [b"HTTP/1.1 500 Oh\r\ncontent-length: 2\r\n\r\nno", b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nno"]
 )
-def test_an_error_response_ends_the_run(answer: bytes) -> None:
+def test_an_error_response_ends_the_run(response: bytes) -> None:
     with pytest.raises(UnexpectedResponse):
-        complete_body(answer)
+        complete_body(response)
 
 
 def test_a_response_that_differs_from_the_first_ends_the_run() -> None:

@@ -30,14 +30,14 @@ class Browser:
         shown = self._send("GET", page)
         assert shown.status_code == 200, shown.text
         url = urljoin(page, _form(shown.text))
-        answer = self._send("POST", url, Origin=self._public)
+        response = self._send("POST", url, Origin=self._public)
         for _ in range(MAX_REDIRECTS):
-            if not answer.has_redirect_location:
-                told = dict(parse_qsl(urlsplit(url).query))
-                assert answer.status_code == (400 if "error" in told else 200), answer.text
-                return told
-            url = urljoin(url, answer.headers["Location"])
-            answer = self._send("GET", url)
+            if not response.has_redirect_location:
+                text = dict(parse_qsl(urlsplit(url).query))
+                assert response.status_code == (400 if "error" in text else 200), response.text
+                return text
+            url = urljoin(url, response.headers["Location"])
+            response = self._send("GET", url)
         raise AssertionError(f"more than {MAX_REDIRECTS} redirects")
 
     def _send(self, method: str, url: str, **headers: str) -> httpx2.Response:
@@ -46,17 +46,17 @@ class Browser:
         sent = headers | ({"Cookie": self._cookie} if is_ours and self.cookies else {})
         where = self._served + url.removeprefix(self._public) if is_ours else url
         with httpx2.Client(verify=NO_TLS, timeout=PATIENCE_SECONDS, trust_env=False) as client:
-            answer = client.request(method, where, headers=sent)
+            response = client.request(method, where, headers=sent)
         if is_ours:
-            self._store_cookies(answer.headers.get_list("Set-Cookie"))
-        return answer
+            self._store_cookies(response.headers.get_list("Set-Cookie"))
+        return response
 
     @property
     def _cookie(self) -> str:
         return "; ".join(f"{name}={value}" for name, value in self.cookies.items())
 
-    def _store_cookies(self, told: list[str]) -> None:
-        for line in told:
+    def _store_cookies(self, notes: list[str]) -> None:
+        for line in notes:
             for name, morsel in SimpleCookie(line).items():
                 self.cookies[name] = morsel.value
                 if morsel["max-age"] == "0":
@@ -69,9 +69,9 @@ class _Forms(HTMLParser):
         self.actions: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = dict(attrs)
-        if tag == "form" and (found.get("method") or "").lower() == "post":
-            self.actions.append(found.get("action") or "")
+        result = dict(attrs)
+        if tag == "form" and (result.get("method") or "").lower() == "post":
+            self.actions.append(result.get("action") or "")
 
 
 def _form(page: str) -> str:

@@ -38,10 +38,10 @@ class Product:
 
     def connect(self) -> Mapping[str, str]:
         """What the last page was told, or the code of the problem that kept anybody from being sent anywhere."""
-        answer = self.workspace.admin.get(f"{self.workspace.servers}/{self.server}/oauth/authorize")
-        if answer.status_code != 200:
-            return {"error": str(answer.json()["code"])}
-        return self.browser.connect(answer.json()["authUrl"])
+        response = self.workspace.admin.get(f"{self.workspace.servers}/{self.server}/oauth/authorize")
+        if response.status_code != 200:
+            return {"error": str(response.json()["code"])}
+        return self.browser.connect(response.json()["authUrl"])
 
     def error_text(self) -> str | None:
         """What is wrong when an agent lists the tools and calls each of them; None where nothing is."""
@@ -50,9 +50,9 @@ class Product:
         for server in listed["unavailable"]:
             return str(server["reason"])
         for tool in listed["tools"]:
-            came = admin.post(f"{path}/tool-calls", json={"toolName": tool["name"], "args": {}}).json()
-            if came["isError"]:
-                return str(came.get("error", {}).get("kind", came["text"]))
+            outcome = admin.post(f"{path}/tool-calls", json={"toolName": tool["name"], "args": {}}).json()
+            if outcome["isError"]:
+                return str(outcome.get("error", {}).get("kind", outcome["text"]))
         return None if listed["tools"] else "no tools"
 
 
@@ -62,59 +62,59 @@ def product(url: str, public: str = PUBLIC, **fields: Any) -> Iterator[Product]:
         settings = Settings(data_dir=Path(folder), egress=EGRESS, public_url=public)
         with served(settings) as plugboard:
             workspace = plugboard.make_workspace()
-            made = {"name": "Suite", "url": url, "authType": "oauth", "exposure": "tools", "config": {}} | fields
-            server = workspace.make_server(**made)["id"]
+            created = {"name": "Suite", "url": url, "authType": "oauth", "exposure": "tools", "config": {}} | fields
+            server = workspace.make_server(**created)["id"]
             agent = workspace.make_agent(enabledMcpServerIds=[server])["id"]
             yield Product(workspace, Browser(public, plugboard.url), server, agent)
 
 
 def use(url: str, _context: Json) -> None:
-    with product(url) as made:
-        connect_until_it_works(made)
+    with product(url) as product_:
+        connect_until_it_works(product_)
 
 
 def use_given_context(url: str, context: Json) -> None:
     """With the client that somebody has registered by hand."""
-    with product(url, config={"clientId": context["client_id"], "clientSecret": context["client_secret"]}) as made:
-        connect_until_it_works(made)
+    with product(url, config={"clientId": context["client_id"], "clientSecret": context["client_secret"]}) as product_:
+        connect_until_it_works(product_)
 
 
 def use_with_document(url: str, _context: Json) -> None:
-    with product(url, WITH_DOCUMENT) as made:
-        connect_until_it_works(made)
+    with product(url, WITH_DOCUMENT) as product_:
+        connect_until_it_works(product_)
 
 
 def use_client_credentials(url: str, context: Json) -> None:
     """Nobody consents: the client asks for itself."""
     secret = {"clientSecret": "client_secret", "privateKey": "private_key_pem"}
-    config = {name: context[told] for name, told in secret.items() if told in context}
+    config = {name: context[text] for name, text in secret.items() if text in context}
     config["clientId"] = context["client_id"]
-    with product(url, oauthGrant="client_credentials", config=config) as made:
-        complaint = made.error_text()
+    with product(url, oauthGrant="client_credentials", config=config) as product_:
+        complaint = product_.error_text()
         assert complaint is None, complaint
 
 
 def give_up(url: str, _context: Json) -> None:
     """However often somebody consents, it is not enough."""
-    with product(url) as made:
+    with product(url) as product_:
         for _ in range(MAX_CONNECTS):
-            made.connect()
-            assert made.error_text() is not None, "it should not work"
+            product_.connect()
+            assert product_.error_text() is not None, "it should not work"
 
 
 def be_refused(url: str, _context: Json) -> None:
-    with product(url) as made:
-        came = made.connect()
-        assert "error" in came, came
+    with product(url) as product_:
+        outcome = product_.connect()
+        assert "error" in outcome, outcome
 
 
-def connect_until_it_works(made: Product) -> None:
+def connect_until_it_works(product_: Product) -> None:
     """Again, where a call turns out to need more than was granted, or the grant has ended."""
     complaint: str | None = "never connected"
     for _ in range(MAX_CONNECTS):
-        came = made.connect()
-        assert "connected" in came, came
-        complaint = made.error_text()
+        outcome = product_.connect()
+        assert "connected" in outcome, outcome
+        complaint = product_.error_text()
         if complaint != "reconnect_required":
             break
     assert complaint is None, complaint

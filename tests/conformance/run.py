@@ -75,38 +75,41 @@ class Revision:
 
     @classmethod
     def read(cls, name: str) -> Revision:
-        said = yaml.safe_load((SUITE / f"requirements/{name}.yaml").read_text(encoding="utf-8"))
-        return cls(name, tuple(said["client"]))
+        text = yaml.safe_load((SUITE / f"requirements/{name}.yaml").read_text(encoding="utf-8"))
+        return cls(name, tuple(text["client"]))
 
     def summary(self, verdicts: Sequence[Verdict]) -> str:
-        required = [each for each in verdicts if each.scenario in self.required]
-        good = sum(each.is_good for each in required)
-        passed, made = sum(each.passed for each in verdicts), sum(each.successes for each in verdicts)
-        others = [each for each in verdicts if each.scenario not in self.required]
+        required = [verdict_ for verdict_ in verdicts if verdict_.scenario in self.required]
+        good = sum(item.is_good for item in required)
+        passed, created = (
+            sum(verdict_.passed for verdict_ in verdicts),
+            sum(verdict_.successes for verdict_ in verdicts),
+        )
+        others = [verdict_ for verdict_ in verdicts if verdict_.scenario not in self.required]
         return (
             f"{self.name}: {good}/{len(required)} required scenarios passed, "
-            f"{sum(each.is_good for each in others)}/{len(others)} others, {passed}/{made} checks"
+            f"{sum(other.is_good for other in others)}/{len(others)} others, {passed}/{created} checks"
         )
 
 
 def problems(revision: Revision, verdicts: Sequence[Verdict]) -> list[str]:
-    bad = [f"{revision.name}: {each.scenario} did not pass" for each in verdicts if not each.is_good]
-    run, expected = sum(each.scenario in revision.required for each in verdicts), REQUIRED[revision.name]
+    bad = [f"{revision.name}: {verdict_.scenario} did not pass" for verdict_ in verdicts if not verdict_.is_good]
+    run, expected = sum(verdict_.scenario in revision.required for verdict_ in verdicts), REQUIRED[revision.name]
     few = [f"{revision.name}: {run} required scenarios were run, there should be {expected}"] if run < expected else []
     return bad + few
 
 
 def verdict(scenario: str, checks: Iterable[dict[str, Any]], code: int, output: str) -> Verdict:
-    return Verdict(scenario, Counter(str(each["status"]) for each in checks), code, output)
+    return Verdict(scenario, Counter(str(check["status"]) for check in checks), code, output)
 
 
 def run(scenario: str, revision: str) -> Verdict:
     client = shlex.join([sys.executable, "-m", "tests.conformance.client"])
     # Forced, since an extension belongs to no revision.
-    asked = ["client", "--command", client, "--scenario", scenario, "--spec-version", revision, "--force"]
+    requests = ["client", "--command", client, "--scenario", scenario, "--spec-version", revision, "--force"]
     with tempfile.TemporaryDirectory(prefix="plugboard-conformance-") as folder:
         done = subprocess.run(
-            [NODE, SUITE / "dist/index.js", *asked, f"--timeout={CLIENT_MS}", f"--output-dir={folder}"],
+            [NODE, SUITE / "dist/index.js", *requests, f"--timeout={CLIENT_MS}", f"--output-dir={folder}"],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -121,11 +124,13 @@ def run(scenario: str, revision: str) -> Verdict:
 def run_all(revision: Revision) -> list[str]:
     verdicts = []
     for scenario in (*revision.required, *REVISIONS):
-        found = run(scenario, revision.name)
-        verdicts.append(found)
-        print_line(f"  {'passed' if found.is_good else 'FAILED'}  {scenario}  {found.passed}/{found.successes} checks")
-        if not found.is_good:
-            print_line(found.output)
+        result = run(scenario, revision.name)
+        verdicts.append(result)
+        print_line(
+            f"  {'passed' if result.is_good else 'FAILED'}  {scenario}  {result.passed}/{result.successes} checks"
+        )
+        if not result.is_good:
+            print_line(result.output)
     print_line(revision.summary(verdicts))
     return problems(revision, verdicts)
 
@@ -153,7 +158,7 @@ def main() -> None:
     if ISOLATED not in sys.argv[1:]:
         enter_network_namespace()
     bring_up_loopback()
-    if failed := [each for name in REQUIRED for each in run_all(Revision.read(name))]:
+    if failed := [item for name in REQUIRED for item in run_all(Revision.read(name))]:
         sys.exit("\n".join(failed))
 
 

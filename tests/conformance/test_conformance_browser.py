@@ -45,8 +45,8 @@ class Service:
                 there = f"{self.elsewhere}/authorize?back={PUBLIC}/callback"
                 return await answer(send, 303, location=there, set_cookie="__Host-c=1; Secure; Path=/")
             case "GET", "/callback":
-                told = "connected=s" if headers.get("cookie") == "__Host-c=1" else "error=other_browser"
-                return await answer(send, 303, location=f"/done?{told}", set_cookie="__Host-c=; Max-Age=0; Path=/")
+                text = "connected=s" if headers.get("cookie") == "__Host-c=1" else "error=other_browser"
+                return await answer(send, 303, location=f"/done?{text}", set_cookie="__Host-c=; Max-Age=0; Path=/")
             case _:
                 return await answer(send, 200, b"done")
 

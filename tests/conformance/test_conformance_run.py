@@ -14,8 +14,8 @@ REVISION = Revision("2025-11-25", ("initialize", *(f"scenario-{number}" for numb
 
 
 def verdict_of(scenario: str, code: int = 0, **checks: int) -> Verdict:
-    made = [{"status": status} for status, number in checks.items() for _ in range(number)]
-    return verdict(scenario, made, code, "")
+    created = [{"status": status} for status, number in checks.items() for _ in range(number)]
+    return verdict(scenario, created, code, "")
 
 
 def all_good() -> list[Verdict]:

@@ -43,9 +43,9 @@ class ConnectableServer:
 
     def page(self, **query: str) -> str:
         """The path of the page on which somebody goes on."""
-        answer = self.start(**query)
-        assert answer.status_code == 200, answer.text
-        return urlsplit(answer.json()["authUrl"]).path
+        response = self.start(**query)
+        assert response.status_code == 200, response.text
+        return urlsplit(response.json()["authUrl"]).path
 
     def status(self) -> Json:
         return _read(self.workspace.admin.get(f"{self.path}/oauth/status"))
@@ -54,8 +54,8 @@ class ConnectableServer:
         return _read(self.workspace.admin.get(self.path))
 
     def change(self, **changed: Any) -> None:
-        answer = self.workspace.admin.put(self.path, json=changed)
-        assert answer.status_code == 200, answer.text
+        response = self.workspace.admin.put(self.path, json=changed)
+        assert response.status_code == 200, response.text
 
     def call(self, tool: str = "whoami") -> Json:
         """What an agent is answered that asks for one of the server's tools."""
@@ -66,7 +66,7 @@ class ConnectableServer:
     def events(self) -> list[str]:
         """Oldest first, what was done to the server."""
         records = _read(self.workspace.admin.get(self.workspace.audit, params={"limit": 100}))
-        return [each["action"] for each in reversed(records) if each["target"]["id"] == self.id]
+        return [item["action"] for item in reversed(records) if item["target"]["id"] == self.id]
 
     def assert_untouched(self) -> None:
         """Nobody was asked for tokens, and nothing of a connection is stored."""
@@ -90,10 +90,10 @@ class ConsentBrowser:
 
     def sent(self, method: str, path: str, **headers: str) -> httpx2.Response:
         cookie = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
-        answer = self.plugboard.caller().request(method, path, headers=headers | (cookie if self.cookies else {}))
-        for line in answer.headers.get_list("Set-Cookie"):
+        response = self.plugboard.caller().request(method, path, headers=headers | (cookie if self.cookies else {}))
+        for line in response.headers.get_list("Set-Cookie"):
             self.cookies |= {name: morsel.value for name, morsel in SimpleCookie(line).items()}
-        return answer
+        return response
 
     def press(self, page: str, **headers: str) -> httpx2.Response:
         """The button of the page."""
@@ -101,9 +101,9 @@ class ConsentBrowser:
 
     def go(self, page: str) -> str:
         """The URL at the provider that the button leads to."""
-        answer = self.press(page)
-        assert answer.status_code == 303, answer.text
-        return answer.headers["Location"]
+        response = self.press(page)
+        assert response.status_code == 303, response.text
+        return response.headers["Location"]
 
     def consent(self, page: str) -> Callback:
         """Up to the last step, which is not done."""
@@ -146,9 +146,9 @@ class Callback:
 def callback_from(url: str) -> Callback:
     """By the provider, that consents at once."""
     with caller(url) as client:
-        answer = client.get(url)
-    assert answer.status_code == 302, answer.text
-    parts = urlsplit(answer.headers["Location"])
+        response = client.get(url)
+    assert response.status_code == 302, response.text
+    parts = urlsplit(response.headers["Location"])
     return Callback(parts.path, parse_qsl(parts.query, keep_blank_values=True))
 
 
@@ -157,22 +157,22 @@ def mcp_server(
 ) -> ConnectableServer:
     """A server behind an authorization server that is found by discovery."""
     known = workspace or plugboard.make_workspace()
-    given = {"name": "Acme", "url": tenant.mcp_url, "authType": "oauth", "config": {}} | fields
-    return ConnectableServer(known, known.make_server(**given)["id"], tenant)
+    values = {"name": "Acme", "url": tenant.mcp_url, "authType": "oauth", "config": {}} | fields
+    return ConnectableServer(known, known.make_server(**values)["id"], tenant)
 
 
 def service(
     plugboard: Plugboard, provider: Provider, kind: str = "notion", workspace: Workspace | None = None, **fields: Any
 ) -> ConnectableServer:
     known = workspace or plugboard.make_workspace()
-    given = {"name": kind.title(), "serviceType": kind, "authType": "oauth", "url": None, "config": {}} | fields
-    return ConnectableServer(known, known.make_server(**given)["id"], provider.tenant(kind))
+    values = {"name": kind.title(), "serviceType": kind, "authType": "oauth", "url": None, "config": {}} | fields
+    return ConnectableServer(known, known.make_server(**values)["id"], provider.tenant(kind))
 
 
-def result_of(answer: httpx2.Response) -> dict[str, str]:
+def result_of(response: httpx2.Response) -> dict[str, str]:
     """What the clean URL says that a browser is sent to."""
-    assert answer.status_code == 303, answer.text
-    return dict(parse_qsl(urlsplit(answer.headers["Location"]).query))
+    assert response.status_code == 303, response.text
+    return dict(parse_qsl(urlsplit(response.headers["Location"]).query))
 
 
 def query_of(url: str) -> dict[str, str]:
@@ -185,6 +185,6 @@ def facts_on(page: str) -> Mapping[str, str]:
     return {name: html.unescape(value) for name, value in pairs}
 
 
-def _read(answer: httpx2.Response) -> Any:
-    assert answer.status_code == 200, answer.text
-    return answer.json()
+def _read(response: httpx2.Response) -> Any:
+    assert response.status_code == 200, response.text
+    return response.json()

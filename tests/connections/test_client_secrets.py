@@ -34,11 +34,11 @@ def test_a_client_secret_is_sent_only_to_the_issuer_that_first_received_it(
     server = connected(mcp_server(plugboard, acme, config={"clientId": "ours", "clientSecret": SECRET}))
     acme.configure(authorization_servers=(evil.issuer,))
 
-    answers = [server.start(), server.workspace.admin.post(f"{server.path}/oauth/disconnect"), server.start()]
+    responses = [server.start(), server.workspace.admin.post(f"{server.path}/oauth/disconnect"), server.start()]
 
-    assert [each.status_code for each in answers] == [409, 200, 409]
-    assert "names another authorization server" in answers[0].json()["detail"]
-    assert evil.origin not in answers[0].text
+    assert [response.status_code for response in responses] == [409, 200, 409]
+    assert "names another authorization server" in responses[0].json()["detail"]
+    assert evil.origin not in responses[0].text
     assert (evil.requests_to("authorize"), evil.requests_to("token")) == ([], [])
     acme.configure(authorization_servers=())
     connected(server)
@@ -58,7 +58,7 @@ def test_another_secret_may_be_used_with_another_issuer(
 
     connected(server)
     assert beta.counts["exchanges"] == 1
-    assert SECRET not in str([(each.headers, each.body) for each in beta.recorded_requests])
+    assert SECRET not in str([(request.headers, request.body) for request in beta.recorded_requests])
 
 
 @pytest.mark.requirement("OAU-09")
@@ -70,11 +70,11 @@ def test_a_secret_entered_during_a_consent_is_not_sent_to_its_issuer(
     acme.configure(authorization_servers=(evil.issuer,))
     server = mcp_server(plugboard, acme, config={"clientId": "ours", "clientSecret": "another"})
     visitor = ConsentBrowser(plugboard)
-    came = visitor.consent(server.page())
+    callback = visitor.consent(server.page())
     acme.configure(authorization_servers=())
     server.change(config={"clientId": "ours", "clientSecret": SECRET})
 
-    assert result_of(visitor.land(came)) == {"error": "server_changed"}
+    assert result_of(visitor.land(callback)) == {"error": "server_changed"}
     assert evil.requests_to("token") == []
     acme.add_client("ours", secret=SECRET)
     connected(server)
@@ -92,10 +92,10 @@ def test_a_client_credentials_secret_is_sent_only_to_its_first_issuer(
     acme.expire_tokens()
 
     server.workspace.admin.post(f"{server.path}/oauth/disconnect")
-    called = server.call()
+    result = server.call()
 
-    assert called["error"]["kind"] == "upstream_unavailable"
-    assert "names another authorization server" in called["text"]
+    assert result["error"]["kind"] == "upstream_unavailable"
+    assert "names another authorization server" in result["text"]
     assert evil.requests_to("token") == []
 
 
@@ -123,8 +123,8 @@ def test_the_issuer_of_a_secret_is_deleted_with_its_server(plugboard: Plugboard,
     partition = partition_of(server.workspace.id)
 
     def kept() -> list[str]:
-        found = in_another_process(plugboard, lambda parts: parts.store.query(partition))
-        return [item.key.sk for item in found if server.id in item.key.sk]
+        result = in_another_process(plugboard, lambda parts: parts.store.query(partition))
+        return [item.key.sk for item in result if server.id in item.key.sk]
 
     assert f"FIRSTUSE#{server.id}" in kept()
     assert server.workspace.admin.delete(server.path).status_code == 204

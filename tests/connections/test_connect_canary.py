@@ -38,20 +38,20 @@ class ObservedProcess:
 
     def connect(self, server: ConnectableServer, **changed: str | None) -> dict[str, str]:
         visitor, page = ConsentBrowser(self.plugboard), server.page()
-        came = visitor.consent(page)
-        self.secrets |= {page.rpartition("/")[2], came["state"], came["code"], *visitor.cookies.values()}
-        answer = visitor.land(came.with_params(**changed) if changed else came)
-        self.landed += [answer, visitor.sent("GET", answer.headers["Location"]), visitor.land(came)]
-        return result_of(answer)
+        callback = visitor.consent(page)
+        self.secrets |= {page.rpartition("/")[2], callback["state"], callback["code"], *visitor.cookies.values()}
+        response = visitor.land(callback.with_params(**changed) if changed else callback)
+        self.landed += [response, visitor.sent("GET", response.headers["Location"]), visitor.land(callback)]
+        return result_of(response)
 
     def connect_slowly(self, server: ConnectableServer) -> None:
         """What is stored of it in between goes again, so it is looked at on the way."""
         visitor, page = ConsentBrowser(self.plugboard), server.page()
         self.on_the_way.append(self.stored())
-        came = visitor.consent(page)
+        callback = visitor.consent(page)
         self.on_the_way.append(self.stored())
-        self.secrets |= {page.rpartition("/")[2], came["state"], came["code"], *visitor.cookies.values()}
-        assert result_of(visitor.land(came)) == {"connected": server.id}
+        self.secrets |= {page.rpartition("/")[2], callback["state"], callback["code"], *visitor.cookies.values()}
+        assert result_of(visitor.land(callback)) == {"connected": server.id}
 
     def stored(self) -> bytes:
         return b"".join(file.read_bytes() for file in self.data.rglob("*") if file.is_file())
@@ -80,36 +80,38 @@ def test_no_token_code_verifier_secret_state_or_ticket_leaks(watched: ObservedPr
     acme.configure(auth_methods=("client_secret_basic",))
     beta.add_client("ours", secret=SECRET)
     remote = mcp_server(plugboard, acme, workspace)
-    given = mcp_server(plugboard, beta, workspace, config={"clientId": "ours", "clientSecret": SECRET})
+    values = mcp_server(plugboard, beta, workspace, config={"clientId": "ours", "clientSecret": SECRET})
     left = mcp_server(plugboard, gone, workspace)
     services = [service(plugboard, provider, kind, workspace) for kind in ("notion", "linear", "hubspot", "slack")]
 
-    for server in (remote, given, left, *services):
+    for server in (remote, values, left, *services):
         assert watched.connect(server) == {"connected": server.id}
     assert watched.connect(remote, code=None, error="access_denied") == {"error": "denied"}
     assert watched.connect(remote, iss="https://evil.example") == {"error": "wrong_issuer"}
     acme.inject_fault("token", Fault("down"))
     assert watched.connect(remote) == {"error": "unavailable"}
     watched.connect_slowly(remote)
-    for tenant, server in ((acme, remote), (beta, given)):
+    for tenant, server in ((acme, remote), (beta, values)):
         tenant.expire_tokens()
         assert server.call()["isError"] is False
     gone.inject_fault("revoke", Fault("down"), times=None)
     workspace.admin.post(f"{left.path}/oauth/disconnect")
     wait_until(lambda: gone.request_counts["revoke"] > 0)  # what waits for the provider is stored by now
     beta.revoke_grants()
-    assert given.call()["error"]["kind"] == "reconnect_required"
+    assert values.call()["error"]["kind"] == "reconnect_required"
 
     gather(watched, provider)
-    search(watched, [remote, given, left, *services])
+    search(watched, [remote, values, left, *services])
 
 
 def gather(watched: ObservedProcess, provider: OAuthProvider) -> None:
     """All that was ever sent to a provider and should be known to nobody else, and all that it gave."""
     names = ("code", "code_verifier", "refresh_token", "client_secret", "token", "access_token")
-    for seen in provider.recorded_requests:
-        watched.secrets |= {str(seen.fields[name]) for name in names if name in seen.fields}
-        watched.secrets |= {seen.headers[name].partition(" ")[2] for name in ("authorization",) if name in seen.headers}
+    for request in provider.recorded_requests:
+        watched.secrets |= {str(request.fields[name]) for name in names if name in request.fields}
+        watched.secrets |= {
+            request.headers[name].partition(" ")[2] for name in ("authorization",) if name in request.headers
+        }
     for name in ("acme", "beta", "gone", "notion", "linear", "hubspot", "slack"):
         tenant = provider.tenant(name)
         watched.secrets |= {*tenant.live_tokens("access"), *tenant.live_tokens("refresh")}
@@ -121,10 +123,12 @@ def gather(watched: ObservedProcess, provider: OAuthProvider) -> None:
 
 def search(watched: ObservedProcess, servers: list[ConnectableServer]) -> None:
     admin, workspace = watched.workspace.admin, watched.workspace
-    told_of = [each.path for each in servers] + [f"{each.path}/oauth/status" for each in servers]
+    told_of = [server.path for server in servers] + [f"{server.path}/oauth/status" for server in servers]
     told_of += [f"{workspace.audit}?limit=100", workspace.servers, f"{workspace.agents}", "/metrics", "/openapi.yaml"]
-    answers = [*watched.landed, *(admin.get(path) for path in told_of)]
-    shown = [f"{answer.text} {answer.headers} {answer.headers.get('Location')}".encode() for answer in answers]
+    responses = [*watched.landed, *(admin.get(path) for path in told_of)]
+    shown = [
+        f"{response.text} {response.headers} {response.headers.get('Location')}".encode() for response in responses
+    ]
     places = {
         "log": watched.process.log().encode(),
         "output": watched.process.output().encode(),
@@ -132,7 +136,7 @@ def search(watched: ObservedProcess, servers: list[ConnectableServer]) -> None:
         "data": watched.stored() + b"".join(watched.on_the_way),
     }
 
-    found = [
+    results = [
         (place, secret)
         for place, text in places.items()
         for secret in watched.secrets
@@ -140,7 +144,7 @@ def search(watched: ObservedProcess, servers: list[ConnectableServer]) -> None:
         if spelling in text
     ]
 
-    assert not found
+    assert not results
     assert len(places["data"]) > 100_000
     lines = [json.loads(line) for line in watched.process.log().splitlines()]
     assert "/connect/{ticket}" in {line.get("route") for line in lines}

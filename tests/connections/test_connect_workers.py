@@ -30,34 +30,34 @@ def request(process: Process, method: str, path: str, body: Json | None = None) 
 
 
 def create(process: Process, path: str, body: Json) -> str:
-    answer = request(process, "POST", path, body)
-    assert answer.status_code == 201, answer.text
-    found: str = answer.json()["id"]
+    response = request(process, "POST", path, body)
+    assert response.status_code == 201, response.text
+    found: str = response.json()["id"]
     return found
 
 
 def connect(process: Process, server: str) -> None:
-    told = request(process, "GET", f"/mcp-servers/{server}/oauth/authorize").json()
-    assert Browser(process.url, process.url).connect(told["authUrl"]) == {"connected": server}
+    body = request(process, "GET", f"/mcp-servers/{server}/oauth/authorize").json()
+    assert Browser(process.url, process.url).connect(body["authUrl"]) == {"connected": server}
 
 
 def calls(process: Process, agent: str) -> list[Json]:
     """Many at once, until each of the processes has answered some."""
     body = {"toolName": "mcp_remote_whoami", "args": {}}
-    answers: list[httpx2.Response] = []
+    responses: list[httpx2.Response] = []
 
     def called(_: int) -> httpx2.Response:
         return request(process, "POST", f"/agents/{agent}/tool-calls", body)
 
     with ThreadPoolExecutor(AT_ONCE) as several:
-        while len({each.headers["X-Request-Id"][:PREFIX] for each in answers}) < WORKERS:
-            assert len(answers) < MOST_CALLS, "one process answers everything"
-            answers += several.map(called, range(AT_ONCE))
-    return [each.json() for each in answers]
+        while len({response.headers["X-Request-Id"][:PREFIX] for response in responses}) < WORKERS:
+            assert len(responses) < MOST_CALLS, "one process answers everything"
+            responses += several.map(called, range(AT_ONCE))
+    return [response.json() for response in responses]
 
 
 def generations(called: list[Json]) -> set[int]:
-    return {json.loads(each["text"])["generation"] for each in called}
+    return {json.loads(item["text"])["generation"] for item in called}
 
 
 @pytest.mark.requirement("OAU-13", "OAU-15")
@@ -76,6 +76,6 @@ def test_a_connection_created_in_one_process_works_in_all(provider: OAuthProvide
         assert (acme.counts["refreshes"], acme.counts["reuses"]) == (1, 0)
 
         assert request(process, "POST", f"/mcp-servers/{server}/oauth/disconnect").status_code == 200
-        assert {each["error"]["kind"] for each in calls(process, agent)} == {"not_connected"}
+        assert {call["error"]["kind"] for call in calls(process, agent)} == {"not_connected"}
 
     assert "Traceback" not in process.log()

@@ -37,15 +37,15 @@ def connected(owner: WorkspaceOwner, tenant: Tenant) -> str:
 
 
 def works(owner: WorkspaceOwner, server: str) -> bool:
-    told = owner.check(server)
-    return (told["status"], told["detail"]) == ("ok", "It answers.")
+    check = owner.check(server)
+    return (check["status"], check["detail"]) == ("ok", "It answers.")
 
 
 def is_ended(owner: WorkspaceOwner, server: str) -> bool:
-    told = owner.status(server)
-    assert told["connected"] is not told["reconnectRequired"]
-    assert owner.shown(server)["oauthConnected"] is told["connected"]
-    return bool(told["reconnectRequired"])
+    status = owner.status(server)
+    assert status["connected"] is not status["reconnectRequired"]
+    assert owner.shown(server)["oauthConnected"] is status["connected"]
+    return bool(status["reconnectRequired"])
 
 
 @pytest.mark.parametrize("service", SERVICES)
@@ -100,7 +100,7 @@ def test_an_expiring_token_is_refreshed_before_a_call_is_rejected(
     tenant.expire_tokens()
     assert works(owner, server)
     assert tenant.counts["refreshes"] == 1
-    assert 401 not in {each.status for each in tenant.requests_to("api")}
+    assert 401 not in {request.status for request in tenant.requests_to("api")}
 
 
 @pytest.mark.parametrize("service", ["notion", "slack"])
@@ -150,9 +150,9 @@ def test_a_revoked_grant_is_recognised_in_every_vendors_error(
     owner.check(server)
 
     assert is_ended(owner, server)
-    asked = tenant.request_counts["token"]
+    requested = tenant.request_counts["token"]
     assert owner.check(server)["status"] == "unauthorized"
-    assert tenant.request_counts["token"] == asked
+    assert tenant.request_counts["token"] == requested
 
 
 @pytest.mark.requirement("OAU-14")
@@ -252,10 +252,10 @@ def test_a_token_response_with_invalid_optional_fields_is_accepted(
         answer_changes={"expires_in": "1800", "hub_id": None, "scopes": "oauth crm.objects.deals.read", "id_token": "x"}
     )
 
-    told = owner.status(owner.connected(owner.service("hubspot")))
+    status = owner.status(owner.connected(owner.service("hubspot")))
 
-    assert told["expiresAt"] is not None
-    assert told["scopes"] == ["oauth", "crm.objects.deals.read"]
+    assert status["expiresAt"] is not None
+    assert status["scopes"] == ["oauth", "crm.objects.deals.read"]
 
 
 @pytest.mark.parametrize(

@@ -98,10 +98,10 @@ def test_a_sixth_service_is_connected_called_renewed_and_disconnected(sixth: Plu
 
     owner.connected(server)
 
-    told = owner.status(server)
-    assert told["account"] == {"id": "77", "name": None, "workspace": "First", "url": None}
-    assert (told["askedScopes"], told["scopes"]) == (["read", "issues:create"],) * 2
-    assert told["redirectUri"].endswith("/api/mcp/oauth/acme-desk/callback")
+    status = owner.status(server)
+    assert status["account"] == {"id": "77", "name": None, "workspace": "First", "url": None}
+    assert (status["askedScopes"], status["scopes"]) == (["read", "issues:create"],) * 2
+    assert status["redirectUri"].endswith("/api/mcp/oauth/acme-desk/callback")
     authorize = vendor.requests_to("authorize")[0].query
     assert (authorize["actor"], authorize["scope"]) == ("app", "read,issues:create")
     assert authorize["code_challenge_method"] == "S256"
@@ -120,7 +120,7 @@ def test_a_sixth_service_is_connected_called_renewed_and_disconnected(sixth: Plu
 def test_a_sixth_service_is_listed_with_its_variables(sixth: Plugboard) -> None:
     listed = WorkspaceOwner.at(sixth).admin.get("/api/services").json()
 
-    assert [(each["serviceType"], each["configured"]) for each in listed] == [("acme-desk", True)]
+    assert [(item["serviceType"], item["configured"]) for item in listed] == [("acme-desk", True)]
     assert listed[0]["needs"] == ["ACME_DESK_OAUTH_CLIENT_ID", "ACME_DESK_OAUTH_CLIENT_SECRET"]
     assert [tool["name"] for tool in listed[0]["tools"]] == ["acme_desk_list_tickets"]
 
@@ -129,11 +129,11 @@ def test_connecting_a_service_without_an_app_names_the_variables(environment: di
     del environment["ACME_DESK_OAUTH_CLIENT_SECRET"]
     with served(Settings.from_environment(environment), catalog=load_services(catalog)) as plugboard:
         owner = WorkspaceOwner.at(plugboard)
-        answer = owner.admin.get(owner.path(owner.service("acme-desk"), "/oauth/authorize"))
+        response = owner.admin.get(owner.path(owner.service("acme-desk"), "/oauth/authorize"))
 
-    assert (answer.status_code, answer.json()["code"]) == (409, "not_connectable")
-    assert "ACME_DESK_OAUTH_CLIENT_ID" in answer.json()["detail"]
-    assert "ACME_DESK_OAUTH_CLIENT_SECRET" in answer.json()["detail"]
+    assert (response.status_code, response.json()["code"]) == (409, "not_connectable")
+    assert "ACME_DESK_OAUTH_CLIENT_ID" in response.json()["detail"]
+    assert "ACME_DESK_OAUTH_CLIENT_SECRET" in response.json()["detail"]
 
 
 @pytest.mark.requirement("OAU-15")

@@ -59,16 +59,16 @@ def test_the_status_has_account_scopes_and_expiry(
 ) -> None:
     server = owner.connected(owner.service(service))
 
-    told = owner.status(server)
+    status = owner.status(server)
 
-    assert told["account"].pop("id")
-    assert {name: told["account"][name] for name in account} == account
-    assert (told["connected"], told["reconnectRequired"]) == (True, False)
-    assert (told["askedScopes"], told["scopes"]) == (scopes, scopes)
-    assert (told["missingScopes"], told["unaskedScopes"]) == ([], [])
-    assert told["connectedAt"] == rfc3339(clock.now())
-    assert told["expiresAt"] == (None if life is None else rfc3339(clock.now() + life))
-    assert told["redirectUri"] == CALLBACK.format(service)
+    assert status["account"].pop("id")
+    assert {name: status["account"][name] for name in account} == account
+    assert (status["connected"], status["reconnectRequired"]) == (True, False)
+    assert (status["askedScopes"], status["scopes"]) == (scopes, scopes)
+    assert (status["missingScopes"], status["unaskedScopes"]) == ([], [])
+    assert status["connectedAt"] == rfc3339(clock.now())
+    assert status["expiresAt"] == (None if life is None else rfc3339(clock.now() + life))
+    assert status["redirectUri"] == CALLBACK.format(service)
     assert owner.shown(server)["oauthConnected"] is True
 
 
@@ -76,12 +76,12 @@ def test_the_status_has_account_scopes_and_expiry(
 def test_missing_and_additional_scopes_are_reported(owner: WorkspaceOwner, provider: OAuthProvider) -> None:
     provider.tenant("slack").configure(grants=("channels:read", "users:read", "admin"))
 
-    told = owner.status(owner.connected(owner.service("slack")))
+    status = owner.status(owner.connected(owner.service("slack")))
 
-    assert told["askedScopes"] == SLACK_SCOPES
-    assert told["scopes"] == ["channels:read", "users:read", "admin"]
-    assert told["missingScopes"] == ["channels:history", "chat:write", "groups:history", "groups:read"]
-    assert told["unaskedScopes"] == ["admin", "users:read"]
+    assert status["askedScopes"] == SLACK_SCOPES
+    assert status["scopes"] == ["channels:read", "users:read", "admin"]
+    assert status["missingScopes"] == ["channels:history", "chat:write", "groups:history", "groups:read"]
+    assert status["unaskedScopes"] == ["admin", "users:read"]
 
 
 def test_servers_show_whether_they_are_connected(owner: WorkspaceOwner, provider: OAuthProvider) -> None:
@@ -89,10 +89,10 @@ def test_servers_show_whether_they_are_connected(owner: WorkspaceOwner, provider
     remote = owner.connected(owner.remote(provider.tenant("acme")))
     other = owner.workspace.make_server(name="Header")["id"]
 
-    listed = {each["id"]: each.get("oauthConnected") for each in owner.admin.get(owner.workspace.servers).json()}
+    listed = {item["id"]: item.get("oauthConnected") for item in owner.admin.get(owner.workspace.servers).json()}
 
     assert listed == {on: True, off: False, remote: True, other: None}
-    assert {each: owner.shown(each).get("oauthConnected") for each in listed} == listed
+    assert {item: owner.shown(item).get("oauthConnected") for item in listed} == listed
 
 
 def test_connecting_changes_the_version_of_the_server(owner: WorkspaceOwner) -> None:
@@ -137,9 +137,9 @@ def test_no_response_contains_a_token(owner: WorkspaceOwner, provider: OAuthProv
 
 @pytest.mark.parametrize("what", ["/oauth/status", "/oauth/authorize"])
 def test_a_server_without_oauth_has_no_connection(owner: WorkspaceOwner, what: str) -> None:
-    answer = owner.admin.get(owner.path(owner.workspace.make_server()["id"], what))
+    response = owner.admin.get(owner.path(owner.workspace.make_server()["id"], what))
 
-    assert (answer.status_code, answer.json()["code"]) == (409, "not_connectable")
+    assert (response.status_code, response.json()["code"]) == (409, "not_connectable")
 
 
 def test_another_workspace_cannot_read_or_end_a_connection(owner: WorkspaceOwner, timed: Plugboard) -> None:
@@ -147,10 +147,10 @@ def test_another_workspace_cannot_read_or_end_a_connection(owner: WorkspaceOwner
     stranger = WorkspaceOwner.at(timed)
     path = stranger.path(server, "/oauth")
 
-    answers = [stranger.admin.get(f"{path}/status"), stranger.admin.get(f"{path}/authorize")]
-    answers.append(stranger.admin.post(f"{path}/disconnect"))
+    responses = [stranger.admin.get(f"{path}/status"), stranger.admin.get(f"{path}/authorize")]
+    responses.append(stranger.admin.post(f"{path}/disconnect"))
 
-    assert [answer.status_code for answer in answers] == [404, 404, 404]
+    assert [response.status_code for response in responses] == [404, 404, 404]
     assert owner.status(server)["connected"] is True
 
 

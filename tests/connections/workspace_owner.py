@@ -46,23 +46,23 @@ class WorkspaceOwner:
 
     def service(self, name: str, **changed: Any) -> str:
         fields = {"name": name.title(), "serviceType": name, "authType": "oauth", "url": None, "config": {}}
-        made: str = self.workspace.make_server(**{**fields, **changed})["id"]
-        return made
+        server_id: str = self.workspace.make_server(**{**fields, **changed})["id"]
+        return server_id
 
     def remote(self, tenant: Tenant, **changed: Any) -> str:
         fields = {"name": "Remote", "slug": "remote", "url": tenant.mcp_url, "authType": "oauth", "config": {}}
-        made: str = self.workspace.make_server(**{**fields, **changed})["id"]
-        return made
+        server_id: str = self.workspace.make_server(**{**fields, **changed})["id"]
+        return server_id
 
     def path(self, server: str, more: str = "") -> str:
         return f"{self.workspace.servers}/{server}{more}"
 
     def connect(self, server: str) -> Mapping[str, str]:
         """What the last page was told."""
-        answer = self.admin.get(self.path(server, "/oauth/authorize"))
-        assert answer.status_code == 200, answer.text
+        response = self.admin.get(self.path(server, "/oauth/authorize"))
+        assert response.status_code == 200, response.text
         plugboard = self.workspace.plugboard
-        return Browser(plugboard.settings.public_url, plugboard.url).connect(answer.json()["authUrl"])
+        return Browser(plugboard.settings.public_url, plugboard.url).connect(response.json()["authUrl"])
 
     def connected(self, server: str) -> str:
         assert self.connect(server) == {"connected": server}
@@ -84,8 +84,8 @@ class WorkspaceOwner:
         return self.admin.delete(self.path(server), **how)
 
     def agent(self, *servers: str) -> str:
-        made: str = self.workspace.make_agent(enabledMcpServerIds=list(servers))["id"]
-        return made
+        agent_id: str = self.workspace.make_agent(enabledMcpServerIds=list(servers))["id"]
+        return agent_id
 
     def call(self, agent: str, tool: str, **args: Any) -> Json:
         body = {"toolName": f"mcp_remote_{tool}", "args": args}
@@ -93,20 +93,20 @@ class WorkspaceOwner:
 
     def whoami(self, agent: str) -> Json:
         """Whose token went along, as the remote server tells."""
-        called = self.call(agent, "whoami")
-        assert called["isError"] is False, called
-        told: Json = json.loads(called["text"])
-        return told
+        result = self.call(agent, "whoami")
+        assert result["isError"] is False, result
+        body: Json = json.loads(result["text"])
+        return body
 
     def audited(self, *actions: str) -> list[tuple[str, str]]:
         """Those of the actions that were done, oldest first, and by whom."""
-        found = _read(self.admin.get(self.workspace.audit, params={"limit": 100}))
-        return [(each["action"], each["actor"]["type"]) for each in reversed(found) if each["action"] in actions]
+        result = _read(self.admin.get(self.workspace.audit, params={"limit": 100}))
+        return [(item["action"], item["actor"]["type"]) for item in reversed(result) if item["action"] in actions]
 
 
-def failure_kind(called: Json) -> str:
-    assert called["isError"] is True, called
-    kind: str = called["error"]["kind"]
+def failure_kind(result: Json) -> str:
+    assert result["isError"] is True, result
+    kind: str = result["error"]["kind"]
     return kind
 
 
@@ -178,6 +178,6 @@ class ThreadedCall:
             self._failed.append(failed)
 
 
-def _read(answer: httpx2.Response) -> Any:
-    assert answer.status_code == 200, answer.text
-    return answer.json()
+def _read(response: httpx2.Response) -> Any:
+    assert response.status_code == 200, response.text
+    return response.json()

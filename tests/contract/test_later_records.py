@@ -287,12 +287,12 @@ def test_a_change_over_http_keeps_what_a_later_version_stored(any_plugboard: Plu
 
 def test_an_api_key_of_a_later_version_opens_its_workspace_and_is_revoked(any_plugboard: Plugboard) -> None:
     workspace = any_plugboard.make_workspace()
-    made = workspace.make_key("read")
-    asyncio.run(add_later_fields(any_plugboard, Key(partition_of(workspace.id), f"KEY#{made['id']}")))
+    api_key = workspace.make_key("read")
+    asyncio.run(add_later_fields(any_plugboard, Key(partition_of(workspace.id), f"KEY#{api_key['id']}")))
 
-    reader = any_plugboard.caller(made["apiKey"])
+    reader = any_plugboard.caller(api_key["apiKey"])
     assert reader.get(workspace.servers).status_code == 200
-    assert workspace.admin.delete(f"{workspace.api_keys}/{made['id']}").status_code == 204
+    assert workspace.admin.delete(f"{workspace.api_keys}/{api_key['id']}").status_code == 204
     assert reader.get(workspace.servers).status_code == 401
 
 

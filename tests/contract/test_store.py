@@ -132,10 +132,10 @@ async def test_a_batch_read_returns_only_existing_items(store: Store) -> None:
     await fill(store, *(f"{number:03}" for number in range(130)))
     wanted = [Key("WS#1", f"{number:03}") for number in (*range(120), 500, 7, 7)]
 
-    found = await store.get_many(wanted)
+    items = await store.get_many(wanted)
 
-    assert list(found) == wanted[:120]
-    assert all(item.data == {"sk": key.sk} for key, item in found.items())
+    assert list(items) == wanted[:120]
+    assert all(item.data == {"sk": key.sk} for key, item in items.items())
 
 
 async def test_a_write_is_atomic(store: Store) -> None:
@@ -282,9 +282,9 @@ async def test_a_write_that_no_engine_can_apply_is_refused(store: Store) -> None
 async def test_an_item_up_to_the_limit_is_stored(store: Store) -> None:
     await store.write(Put(A, {"text": "x" * 349_000}, IfAbsent()), Put(B, {"text": "é" * 174_900}, IfAbsent()))
 
-    found = await store.get_many([A, B])
+    items = await store.get_many([A, B])
 
-    assert [len(found[key].data["text"]) for key in (A, B)] == [349_000, 174_900]
+    assert [len(items[key].data["text"]) for key in (A, B)] == [349_000, 174_900]
 
 
 @pytest.mark.requirement("DB-03")

@@ -30,9 +30,9 @@ def search(world: FakeHubSpot, path: str, **body: Any) -> Response:
     return request(world, "POST", f"{path}/search", body)
 
 
-def records_of(answer: Response) -> list[str]:
-    assert answer.status == 200, answer.body
-    return [each["id"] for each in json.loads(answer.body)["results"]]
+def records_of(response: Response) -> list[str]:
+    assert response.status == 200, response.body
+    return [result["id"] for result in json.loads(response.body)["results"]]
 
 
 def one(name: str, operator: str, **values: object) -> dict[str, Any]:
@@ -84,15 +84,15 @@ def test_values_match_as_they_do_at_hubspot(
 
 
 def test_a_missing_scope_is_reported_with_all_alternatives(world: FakeHubSpot) -> None:
-    answer = request(world, "POST", f"{CONTACTS}/search", {"query": "ada"}, "crm.objects.deals.read")
-    told = json.loads(answer.body)["errors"][0]["context"]["requiredGranularScopes"]
+    response = request(world, "POST", f"{CONTACTS}/search", {"query": "ada"}, "crm.objects.deals.read")
+    body = json.loads(response.body)["errors"][0]["context"]["requiredGranularScopes"]
 
-    assert (answer.status, told) == (403, ["crm.objects.contacts.read", "crm.objects.contacts.write"])
+    assert (response.status, body) == (403, ["crm.objects.contacts.read", "crm.objects.contacts.write"])
 
 
 def test_properties_have_types_and_options(world: FakeHubSpot) -> None:
-    answer = request(world, "GET", "/crm/properties/2026-09/contacts", None)
-    told = {each["name"]: each for each in json.loads(answer.body)["results"]}
+    response = request(world, "GET", "/crm/properties/2026-09/contacts", None)
+    fields = {result["name"]: result for result in json.loads(response.body)["results"]}
 
-    assert (told["createdate"]["type"], told["jobtitle"]["label"]) == ("datetime", "Job Title")
-    assert {"label": "In Progress", "value": "IN_PROGRESS", "hidden": False} in told["hs_lead_status"]["options"]
+    assert (fields["createdate"]["type"], fields["jobtitle"]["label"]) == ("datetime", "Job Title")
+    assert {"label": "In Progress", "value": "IN_PROGRESS", "hidden": False} in fields["hs_lead_status"]["options"]

@@ -29,15 +29,15 @@ class LinearClient:
         return self.app.call(method, path, headers=headers, **given)
 
     def data(self, query: str, **variables: object) -> Any:
-        answer = self.query(query, **variables)
-        assert answer.status_code == 200, answer.text
-        assert "errors" not in answer.json(), answer.text
-        return answer.json()["data"]
+        response = self.query(query, **variables)
+        assert response.status_code == 200, response.text
+        assert "errors" not in response.json(), response.text
+        return response.json()["data"]
 
     def error(self, query: str, status: int = 400, **variables: object) -> str:
-        answer = self.query(query, **variables)
-        assert answer.status_code == status, answer.text
-        return f"{answer.json()['errors'][0]['extensions']['code']}: {answer.json()['errors'][0]['message']}"
+        response = self.query(query, **variables)
+        assert response.status_code == status, response.text
+        return f"{response.json()['errors'][0]['extensions']['code']}: {response.json()['errors'][0]['message']}"
 
 
 @pytest.fixture
@@ -54,13 +54,13 @@ def test_the_viewer_is_the_app(linear: LinearClient) -> None:
 
 @pytest.mark.parametrize("authorization", ["", "Bearer other", "lin_api_key", "Basic YTpi"])
 def test_an_invalid_token_gets_no_data(linear: LinearClient, authorization: str) -> None:
-    answer = linear.send(json={"query": VIEWER}, headers={"Authorization": authorization})
-    assert answer.status_code == 401
-    assert answer.json()["errors"][0]["extensions"]["code"] == "AUTHENTICATION_ERROR"
+    response = linear.send(json={"query": VIEWER}, headers={"Authorization": authorization})
+    assert response.status_code == 401
+    assert response.json()["errors"][0]["extensions"]["code"] == "AUTHENTICATION_ERROR"
 
 
 @pytest.mark.parametrize(
-    ("given", "status"),
+    ("arguments", "status"),
     [
         ({"method": "GET"}, 405),
         ({"data": {"query": VIEWER}}, 400),
@@ -69,12 +69,12 @@ def test_an_invalid_token_gets_no_data(linear: LinearClient, authorization: str)
         ({"path": "/linear/v1/graphql", "json": {"query": VIEWER}}, 404),
     ],
 )
-def test_invalid_graphql_is_refused(linear: LinearClient, given: dict[str, Any], status: int) -> None:
-    assert linear.send(**given).status_code == status
+def test_invalid_graphql_is_refused(linear: LinearClient, arguments: dict[str, Any], status: int) -> None:
+    assert linear.send(**arguments).status_code == status
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "value"),
     [
         ("{ teams { nodes { nickname } } }", "GRAPHQL_VALIDATION_FAILED: Cannot query field 'nickname'"),
         ("{ teams { nodes }", "GRAPHQL_PARSE_FAILED: Syntax Error"),
@@ -89,8 +89,8 @@ def test_invalid_graphql_is_refused(linear: LinearClient, given: dict[str, Any],
         ('{ issue(id: "OPS-7") { id } }', "INPUT_ERROR: Could not find"),
     ],
 )
-def test_queries_that_linear_would_refuse_are_refused(linear: LinearClient, query: str, said: str) -> None:
-    assert linear.error(query).startswith(said)
+def test_queries_that_linear_would_refuse_are_refused(linear: LinearClient, query: str, value: str) -> None:
+    assert linear.error(query).startswith(value)
 
 
 @pytest.mark.parametrize("operation", ["mutation { issueDelete(id: 5) { success } }", "subscription { issues { id } }"])
@@ -106,35 +106,35 @@ def test_a_query_that_is_too_complex_is_refused_before_execution(linear: LinearC
 
 
 def test_every_response_reports_its_complexity(linear: LinearClient) -> None:
-    answer = linear.query("{ teams(first: 10) { nodes { id name } } }")
-    assert answer.headers["X-Complexity"] == "13"
-    assert answer.headers["X-RateLimit-Complexity-Remaining"] == "1999987"
+    response = linear.query("{ teams(first: 10) { nodes { id name } } }")
+    assert response.headers["X-Complexity"] == "13"
+    assert response.headers["X-RateLimit-Complexity-Remaining"] == "1999987"
 
 
 def test_a_rate_limit_is_a_400_with_a_reset_time(linear: LinearClient) -> None:
     linear.world.rate_limit(seconds=60)
-    answer = linear.query(VIEWER)
-    assert (answer.status_code, answer.json()["errors"][0]["extensions"]["code"]) == (400, "RATELIMITED")
-    assert answer.headers["X-RateLimit-Requests-Remaining"] == "0"
-    assert 50 < int(answer.headers["X-RateLimit-Requests-Reset"]) / 1000 - time.time() < 70
+    response = linear.query(VIEWER)
+    assert (response.status_code, response.json()["errors"][0]["extensions"]["code"]) == (400, "RATELIMITED")
+    assert response.headers["X-RateLimit-Requests-Remaining"] == "0"
+    assert 50 < int(response.headers["X-RateLimit-Requests-Reset"]) / 1000 - time.time() < 70
     assert linear.query(VIEWER).status_code == 200
 
 
 def test_a_query_over_the_complexity_limit_leaves_points_unused(linear: LinearClient) -> None:
     linear.world.rate_limit("Complexity", seconds=900)
-    told = linear.query(VIEWER).headers
-    assert told["X-RateLimit-Complexity-Remaining"] == "312"
-    assert 890 < int(told["X-RateLimit-Complexity-Reset"]) / 1000 - time.time() < 910
-    assert int(told["X-RateLimit-Requests-Reset"]) / 1000 - time.time() > 3500
+    headers = linear.query(VIEWER).headers
+    assert headers["X-RateLimit-Complexity-Remaining"] == "312"
+    assert 890 < int(headers["X-RateLimit-Complexity-Reset"]) / 1000 - time.time() < 910
+    assert int(headers["X-RateLimit-Requests-Reset"]) / 1000 - time.time() > 3500
 
 
 def test_cycles_and_project_statuses_can_be_queried(linear: LinearClient) -> None:
-    found = linear.data(
+    result = linear.data(
         '{ cycles(filter: {number: {eq: 42}, team: {key: {eq: "ENG"}}}) { nodes { number name } } '
         "projectStatuses { nodes { name type } } }"
     )
-    assert found["cycles"]["nodes"] == [{"number": 42, "name": None}]
-    assert {"name": "Planned", "type": "planned"} in found["projectStatuses"]["nodes"]
+    assert result["cycles"]["nodes"] == [{"number": 42, "name": None}]
+    assert {"name": "Planned", "type": "planned"} in result["projectStatuses"]["nodes"]
 
 
 def test_no_more_than_thirty_searches_a_minute_are_taken(linear: LinearClient) -> None:
@@ -145,21 +145,24 @@ def test_no_more_than_thirty_searches_a_minute_are_taken(linear: LinearClient) -
 
 def test_only_teams_of_the_app_are_visible(linear: LinearClient) -> None:
     query = "{ teams { nodes { key } } issues(first: 50) { nodes { team { key } } } }"
-    assert {each["key"] for each in linear.data(query)["teams"]["nodes"]} == {"ENG", "DES"}
+    assert {node["key"] for node in linear.data(query)["teams"]["nodes"]} == {"ENG", "DES"}
     linear.world.visible_teams = {"OPS"}
-    assert {each["team"]["key"] for each in linear.data(query)["issues"]["nodes"]} == {"OPS"}
+    assert {node["team"]["key"] for node in linear.data(query)["issues"]["nodes"]} == {"OPS"}
 
 
 def test_a_broken_field_is_null_with_an_error(linear: LinearClient) -> None:
     linear.world.broken = {"Issue.assignee": "Not now."}
-    answer = linear.query('{ issue(id: "ENG-101") { identifier assignee { id } } }')
-    assert (answer.status_code, answer.json()["data"]) == (200, {"issue": {"identifier": "ENG-101", "assignee": None}})
-    assert answer.json()["errors"][0]["path"] == ["issue", "assignee"]
+    response = linear.query('{ issue(id: "ENG-101") { identifier assignee { id } } }')
+    assert (response.status_code, response.json()["data"]) == (
+        200,
+        {"issue": {"identifier": "ENG-101", "assignee": None}},
+    )
+    assert response.json()["errors"][0]["path"] == ["issue", "assignee"]
 
 
 def issues(linear: LinearClient, wanted: str) -> list[str]:
-    found = linear.data(f"{{ issues(first: 50, filter: {{{wanted}}}) {{ nodes {{ identifier }} }} }}")
-    return sorted(each["identifier"] for each in found["issues"]["nodes"])
+    result = linear.data(f"{{ issues(first: 50, filter: {{{wanted}}}) {{ nodes {{ identifier }} }} }}")
+    return sorted(node["identifier"] for node in result["issues"]["nodes"])
 
 
 @pytest.mark.parametrize(

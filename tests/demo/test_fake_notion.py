@@ -47,11 +47,11 @@ class NotionBot:
             return client.request(method, path, **sent)
 
     def error(self, method: str, path: str, **sent: Any) -> tuple[int, str, str]:
-        answer = self.send(method, path, **sent)
-        told = answer.json()
-        assert told["object"] == "error"
-        assert told["status"] == answer.status_code
-        return answer.status_code, told["code"], told["message"]
+        response = self.send(method, path, **sent)
+        body = response.json()
+        assert body["object"] == "error"
+        assert body["status"] == response.status_code
+        return response.status_code, body["code"], body["message"]
 
 
 @pytest.fixture
@@ -177,24 +177,24 @@ def test_a_rate_limit_has_notions_form(bot: NotionBot) -> None:
 
 
 def test_blocks_are_paged_to_the_end(bot: NotionBot) -> None:
-    found, cursor = list[str](), None
+    result, cursor = list[str](), None
     while True:
-        asked = {"page_size": 4} | ({"start_cursor": cursor} if cursor else {})
-        page = bot.send("GET", f"blocks/{GUIDE}/children", params=asked)
-        found += [each["id"] for each in page.json()["results"]]
+        requested = {"page_size": 4} | ({"start_cursor": cursor} if cursor else {})
+        page = bot.send("GET", f"blocks/{GUIDE}/children", params=requested)
+        result += [result["id"] for result in page.json()["results"]]
         cursor = page.json()["next_cursor"]
         if not page.json()["has_more"]:
             break
 
-    assert found == bot.world.store.children[GUIDE]
+    assert result == bot.world.store.children[GUIDE]
 
 
 def test_a_write_with_an_injected_error_response_is_executed(bot: NotionBot) -> None:
     bot.world.responses_after.append(error(503, "service_unavailable", "Unavailable."))
 
-    answer = bot.send("PATCH", CHILDREN, json={"children": [PARAGRAPH]})
+    response = bot.send("PATCH", CHILDREN, json={"children": [PARAGRAPH]})
 
-    assert answer.status_code == 503
+    assert response.status_code == 503
     assert bot.world.writes_done == [f"PATCH /v1/{CHILDREN}"]
     assert bot.send("GET", CHILDREN).json()["results"][-1]["paragraph"]["rich_text"][0]["plain_text"] == "Hi"
 
@@ -204,6 +204,6 @@ def test_a_write_with_an_injected_error_response_is_executed(bot: NotionBot) -> 
     [({"this_week": {}}, 1), ({"past_week": {}}, 1), ({"next_month": {}}, 8), ({"before": "today"}, 3)],
 )
 def test_date_filters_are_relative_to_today(bot: NotionBot, test: dict[str, Any], count: int) -> None:
-    found = bot.send("POST", QUERY, json={"filter": {"property": "Due", "date": test}}).json()["results"]
+    body = bot.send("POST", QUERY, json={"filter": {"property": "Due", "date": test}}).json()["results"]
 
-    assert len(found) == count
+    assert len(body) == count

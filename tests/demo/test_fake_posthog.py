@@ -33,10 +33,8 @@ def request(
 def query(world: FakePostHog, text: str, **values: object) -> dict[str, object]:
     world.polls = 0
     query = {"kind": "HogQLQuery", "query": text, "values": values}
-    found: dict[str, object] = json.loads(
-        request(world, f"{PROJECT}/query/", method="POST", body={"query": query}).body
-    )
-    return found
+    body: dict[str, object] = json.loads(request(world, f"{PROJECT}/query/", method="POST", body={"query": query}).body)
+    return body
 
 
 @pytest.mark.parametrize(
@@ -59,9 +57,9 @@ def test_requests_that_posthog_would_refuse_are_refused(
     world: FakePostHog, path: str, query: str, key: str | None, status: int, code: str
 ) -> None:
     world.keys |= {"phx_blog": ApiKey(scopes=("organization:read",), teams=(BLOG,)), "phx_all": ApiKey()}
-    answer = request(world, path, query, key=key)
+    response = request(world, path, query, key=key)
 
-    assert (answer.status, json.loads(answer.body)["code"]) == (status, code)
+    assert (response.status, json.loads(response.body)["code"]) == (status, code)
 
 
 @pytest.mark.parametrize("method", ["POST", "PATCH", "DELETE", "PUT"])
@@ -75,27 +73,27 @@ def test_a_path_without_a_trailing_slash_is_redirected(world: FakePostHog) -> No
 
 
 def test_the_hogql_of_the_tour_is_supported(world: FakePostHog) -> None:
-    found = query(
+    rows = query(
         world,
         "SELECT person.properties.plan AS plan, uniq(person_id) AS persons, toDate(max(timestamp)) FROM events "
         "WHERE event = {name} AND timestamp > now() - INTERVAL 7 DAY GROUP BY plan ORDER BY persons DESC",
         name="$pageview",
     )
 
-    assert found["results"] == [["pro", 2, "2026-11-17"], ["free", 1, "2026-11-17"]]
+    assert rows["results"] == [["pro", 2, "2026-11-17"], ["free", 1, "2026-11-17"]]
 
 
 def test_a_column_is_named_as_written(world: FakePostHog) -> None:
-    found = query(world, "SELECT properties.$browser, person.properties.plan, event AS name FROM events")
+    rows = query(world, "SELECT properties.$browser, person.properties.plan, event AS name FROM events")
 
-    assert found["columns"] == ["properties.$browser", "person.properties.plan", "name"]
+    assert rows["columns"] == ["properties.$browser", "person.properties.plan", "name"]
 
 
 def test_rows_are_limited_to_a_hundred_by_default(world: FakePostHog) -> None:
     world.events *= 2
-    found = query(world, "SELECT uuid FROM events")
+    rows = query(world, "SELECT uuid FROM events")
 
-    assert (len(found["results"]), found["hasMore"], found["limit"]) == (100, True, 100)  # type: ignore[arg-type]
+    assert (len(rows["results"]), rows["hasMore"], rows["limit"]) == (100, True, 100)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -123,15 +121,15 @@ def test_hogql_that_posthog_would_refuse_is_refused(world: FakePostHog, text: st
 )
 def test_an_archived_flag_is_found_only_by_its_key(world: FakePostHog, query: str, keys: list[str]) -> None:
     world.objects["feature_flags"][0]["archived"] = True
-    found = json.loads(request(world, f"{PROJECT}/feature_flags/", query).body)["results"]
+    body = json.loads(request(world, f"{PROJECT}/feature_flags/", query).body)["results"]
 
-    assert [each["key"] for each in found] == keys
+    assert [item["key"] for item in body] == keys
 
 
 def test_a_search_without_hits_returns_similar_objects(world: FakePostHog) -> None:
     def marks(place: str, word: str) -> list[str | None]:
-        found = json.loads(request(world, f"{PROJECT}/{place}/", f"search={word}").body)["results"]
-        return [each.get("search_match_type") for each in found]
+        body = json.loads(request(world, f"{PROJECT}/{place}/", f"search={word}").body)["results"]
+        return [item.get("search_match_type") for item in body]
 
     assert marks("insights", "funnel") == ["exact"]
     assert marks("insights", "funel") == ["similar"]
@@ -140,9 +138,9 @@ def test_a_search_without_hits_returns_similar_objects(world: FakePostHog) -> No
 
 
 def test_any_value_of_the_favorites_parameter_filters(world: FakePostHog) -> None:
-    found = json.loads(request(world, f"{PROJECT}/insights/", "favorited=false").body)["results"]
+    body = json.loads(request(world, f"{PROJECT}/insights/", "favorited=false").body)["results"]
 
-    assert [each["id"] for each in found] == [21]
+    assert [item["id"] for item in body] == [21]
 
 
 @pytest.mark.parametrize(
@@ -151,35 +149,35 @@ def test_any_value_of_the_favorites_parameter_filters(world: FakePostHog) -> Non
 def test_only_times_that_posthog_parses_are_accepted(world: FakePostHog, after: str, number: int) -> None:
     world.polls = 0
     query = {"kind": "EventsQuery", "select": ["timestamp"], "after": after}
-    found = json.loads(request(world, f"{PROJECT}/query/", method="POST", body={"query": query}).body)["results"]
+    body = json.loads(request(world, f"{PROJECT}/query/", method="POST", body={"query": query}).body)["results"]
 
-    assert len(found) == number
-    assert all(each[0].endswith("+01:00") for each in found)
+    assert len(body) == number
+    assert all(item[0].endswith("+01:00") for item in body)
 
 
 def test_a_history_is_paged(world: FakePostHog) -> None:
-    found = json.loads(request(world, f"{PROJECT}/feature_flags/7/activity/", "limit=4&page=2&offset=1").body)
+    body = json.loads(request(world, f"{PROJECT}/feature_flags/7/activity/", "limit=4&page=2&offset=1").body)
 
-    assert [each["detail"]["version"] for each in found["results"]] == [5, 4, 3, 2]
-    assert found["next"].endswith("?page=3&limit=4")
+    assert [result["detail"]["version"] for result in body["results"]] == [5, 4, 3, 2]
+    assert body["next"].endswith("?page=3&limit=4")
 
 
 @pytest.mark.parametrize(("cohort", "people"), [(41, 4), (42, 1)])
 def test_the_members_of_a_cohort_can_be_queried(world: FakePostHog, cohort: int, people: int) -> None:
-    found = query(world, f"SELECT id FROM persons WHERE id IN COHORT {cohort}")  # noqa: S608  a number of ours
+    rows = query(world, f"SELECT id FROM persons WHERE id IN COHORT {cohort}")  # noqa: S608  a number of ours
 
-    assert len(found["results"]) == people  # type: ignore[arg-type]
+    assert len(rows["results"]) == people  # type: ignore[arg-type]
 
 
 def test_sign_ups_of_this_week_can_be_counted_by_plan(world: FakePostHog) -> None:
-    found = query(
+    rows = query(
         world,
         "SELECT properties.plan AS plan, count() AS signups FROM events "
         "WHERE event = {name} AND timestamp > now() - INTERVAL 7 DAY GROUP BY plan ORDER BY signups DESC, plan",
         name="user signed up",
     )
 
-    assert found["results"] == [["free", 3], ["pro", 2], ["team", 1]]
+    assert rows["results"] == [["free", 3], ["pro", 2], ["team", 1]]
 
 
 @pytest.mark.parametrize(
@@ -190,6 +188,6 @@ def test_sign_ups_of_this_week_can_be_counted_by_plan(world: FakePostHog) -> Non
     ],
 )
 def test_events_can_be_counted_by_week(world: FakePostHog, week: str, weeks: list[str]) -> None:
-    found = query(world, f"SELECT {week} AS week, count() FROM events GROUP BY week ORDER BY week")  # noqa: S608  ours
+    rows = query(world, f"SELECT {week} AS week, count() FROM events GROUP BY week ORDER BY week")  # noqa: S608  ours
 
-    assert [row[0] for row in found["results"]] == weeks  # type: ignore[attr-defined]
+    assert [row[0] for row in rows["results"]] == weeks  # type: ignore[attr-defined]

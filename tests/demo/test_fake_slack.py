@@ -27,8 +27,8 @@ class SlackBot:
 
     def send(self, method: str, verb: str = "GET", **sent: Any) -> dict[str, Any]:
         with caller(self.server.url("/slack/api/"), self.token) as client:
-            told: dict[str, Any] = client.request(verb, method, **sent).json()
-        return told
+            body: dict[str, Any] = client.request(verb, method, **sent).json()
+        return body
 
     def get(self, method: str, **params: str) -> dict[str, Any]:
         return self.send(method, params=params)
@@ -47,16 +47,18 @@ def bot(shared: OAuthProvider) -> SlackBot:
 
 @pytest.mark.skipif(folder() is None, reason=NOT_THERE)
 def test_responses_match_slacks_own_types(bot: SlackBot) -> None:
-    answers = {
+    responses = {
         "ConversationsListResponse": [bot.get("conversations.list", types=BOTH), bot.get("users.conversations")],
-        "ConversationsHistoryResponse": [bot.get("conversations.history", channel=each) for each in bot.world.messages],
+        "ConversationsHistoryResponse": [
+            bot.get("conversations.history", channel=message_) for message_ in bot.world.messages
+        ],
         "ConversationsRepliesResponse": [bot.get("conversations.replies", channel=INCIDENTS, ts=OUTAGE)],
         "UsersInfoResponse": [bot.get("users.info", user="U0ADA000001")],
         "ChatPostMessageResponse": [bot.post(channel=GENERAL, text="Hi"), bot.post(channel="none", text="Hi")],
     }
     wrong = [
         (name, error.message, list(error.instance_path))
-        for name, several in answers.items()
+        for name, several in responses.items()
         for answer in several
         for error in validator_of(name).iter_errors({k: v for k, v in answer.items() if v is not None})
         if list(error.instance_path).count("elements") < 2  # of what is in a line of rich text the types know nothing
@@ -103,21 +105,21 @@ def test_responses_match_slacks_own_types(bot: SlackBot) -> None:
 def test_requests_that_slack_would_refuse_are_refused(
     bot: SlackBot, method: str, verb: str, sent: dict[str, Any], error: str
 ) -> None:
-    said = bot.send(method, verb, **sent)
-    assert (said["ok"], said["error"]) == (False, error)
+    body = bot.send(method, verb, **sent)
+    assert (body["ok"], body["error"]) == (False, error)
     assert bot.world.posted == []
 
 
 def test_parameters_are_not_remembered_between_pages(bot: SlackBot) -> None:
     first = bot.get("conversations.list", types=BOTH, limit="3")
     cursor = first["response_metadata"]["next_cursor"]
-    assert "incidents" not in [each["name"] for each in bot.get("conversations.list", cursor=cursor)["channels"]]
+    assert "incidents" not in [channel["name"] for channel in bot.get("conversations.list", cursor=cursor)["channels"]]
 
 
 def test_every_method_requires_its_scope(bot: SlackBot) -> None:
     bot.server.tenant("slack").families[0].scopes = ("channels:read",)
-    refused = bot.get("conversations.list", types=BOTH)
-    assert refused == {"ok": False, "error": "missing_scope", "needed": "groups:read", "provided": "channels:read"}
+    response = bot.get("conversations.list", types=BOTH)
+    assert response == {"ok": False, "error": "missing_scope", "needed": "groups:read", "provided": "channels:read"}
     assert bot.get("conversations.list")["ok"] is True
     assert bot.get("users.info", user="U0ADA000001")["needed"] == "users:read"
     assert bot.post(channel=GENERAL, text="Hi")["needed"] == "chat:write"
@@ -131,9 +133,11 @@ def test_an_invalid_token_gets_slacks_error_code(bot: SlackBot) -> None:
 
 
 def test_a_reply_to_a_missing_message_is_accepted_and_not_shown(bot: SlackBot) -> None:
-    said = bot.post(channel=GENERAL, text="lost", thread_ts="1794819600.999999")
-    assert said["ok"] is True
-    assert "lost" not in [each["text"] for each in bot.get("conversations.history", channel=GENERAL)["messages"]]
+    body = bot.post(channel=GENERAL, text="lost", thread_ts="1794819600.999999")
+    assert body["ok"] is True
+    assert "lost" not in [
+        message_["text"] for message_ in bot.get("conversations.history", channel=GENERAL)["messages"]
+    ]
 
 
 def test_a_posted_message_can_be_read(bot: SlackBot) -> None:
@@ -143,17 +147,17 @@ def test_a_posted_message_can_be_read(bot: SlackBot) -> None:
 
 
 def test_with_only_oldest_the_earliest_messages_come_first(bot: SlackBot) -> None:
-    bot.world.messages[GENERAL] = [message(at(each), ADA, str(each)) for each in range(1, 7)]
+    bot.world.messages[GENERAL] = [message(at(number), ADA, str(number)) for number in range(1, 7)]
     bounds = {"channel": GENERAL, "limit": "2", "oldest": at(2), "inclusive": "true"}
     assert texts(bot.get("conversations.history", **bounds)) == ["3", "2"]
     assert texts(bot.get("conversations.history", **bounds, latest=at(9))) == ["6", "5"]
 
 
 def test_the_thread_of_a_reply_is_the_reply_alone(bot: SlackBot) -> None:
-    found = bot.get("conversations.replies", channel=INCIDENTS, ts=at(1.1))
-    assert [each["ts"] for each in found["messages"]] == [at(1.1)]
-    assert found["messages"][0]["thread_ts"] == OUTAGE
+    result = bot.get("conversations.replies", channel=INCIDENTS, ts=at(1.1))
+    assert [message_["ts"] for message_ in result["messages"]] == [at(1.1)]
+    assert result["messages"][0]["thread_ts"] == OUTAGE
 
 
-def texts(found: dict[str, Any]) -> list[str]:
-    return [each["text"] for each in found["messages"]]
+def texts(value: dict[str, Any]) -> list[str]:
+    return [message_["text"] for message_ in value["messages"]]

@@ -44,30 +44,30 @@ def test_a_reused_refresh_token_revokes_its_family(app: OAuthApp) -> None:
 def test_a_used_refresh_token_is_accepted_during_its_grace_period(app: OAuthApp) -> None:
     app.tenant.configure(grace=60.0)
     first = app.connect()
-    answers = [app.refresh(first["refresh_token"]) for _ in range(2)]
+    responses = [app.refresh(first["refresh_token"]) for _ in range(2)]
 
-    assert [each.status_code for each in answers] == [200, 200]
+    assert [response.status_code for response in responses] == [200, 200]
     assert (app.tenant.counts["graces"], app.tenant.counts["reuses"]) == (1, 0)
     assert app.tenant.families[0].refreshed == [2, 0]
 
 
 def test_a_refresh_token_of_another_client_is_refused(app: OAuthApp) -> None:
-    found = app.connect()
+    tokens = app.connect()
     app.tenant.add_client("other")
     app.id = "other"
 
-    assert app.refresh(found["refresh_token"]).json()["error"] == "invalid_grant"
+    assert app.refresh(tokens["refresh_token"]).json()["error"] == "invalid_grant"
     assert app.tenant.families[0].presented == [0]
 
 
 def test_a_reused_code_revokes_its_tokens(app: OAuthApp) -> None:
     code = app.code()
-    found = app.exchange(code).json()
+    body = app.exchange(code).json()
 
     again = app.exchange(code)
 
     assert again.json()["error"] == "invalid_grant"
-    assert app.me(found["access_token"]).status_code == 401
+    assert app.me(body["access_token"]).status_code == 401
     assert app.tenant.counts["code_reuses"] == 1
 
 
@@ -83,9 +83,9 @@ def test_tokens_have_the_configured_lifetime(app: OAuthApp) -> None:
 
 def test_responses_can_be_altered(app: OAuthApp) -> None:
     app.tenant.configure(answer_changes={"id_token": "x", "refresh_token": None, "token_type": "mac"})
-    found = app.connect()
+    tokens = app.connect()
 
-    assert (found["id_token"], found["token_type"], "refresh_token" in found) == ("x", "mac", False)
+    assert (tokens["id_token"], tokens["token_type"], "refresh_token" in tokens) == ("x", "mac", False)
 
 
 @pytest.mark.parametrize(
@@ -125,11 +125,11 @@ def test_a_rate_limit_fault_has_retry_after(app: OAuthApp) -> None:
 
 @pytest.mark.parametrize("after", [False, True])
 def test_a_connection_is_cut_before_or_after_the_work(app: OAuthApp, after: bool) -> None:
-    found = app.connect()
+    tokens = app.connect()
     app.tenant.inject_fault("token", Fault("close", after=after))
 
     with pytest.raises(httpx2.RemoteProtocolError):
-        app.refresh(found["refresh_token"])
+        app.refresh(tokens["refresh_token"])
 
     assert app.tenant.counts["refreshes"] == int(after)
     assert app.tenant.requests_to("token")[-1].status is None
@@ -137,16 +137,16 @@ def test_a_connection_is_cut_before_or_after_the_work(app: OAuthApp, after: bool
 
 @pytest.mark.parametrize("after", [False, True])
 def test_a_request_can_be_held_before_or_after_its_work(app: OAuthApp, after: bool) -> None:
-    found, answers = app.connect(), list[httpx2.Response]()
+    result, responses = app.connect(), list[httpx2.Response]()
     app.tenant.inject_fault("token", Fault("hold", after=after))
-    asking = threading.Thread(target=lambda: answers.append(app.refresh(found["refresh_token"])))
+    asking = threading.Thread(target=lambda: responses.append(app.refresh(result["refresh_token"])))
     asking.start()
     app.tenant.wait_until_held("token")
 
-    assert (app.tenant.counts["refreshes"], answers) == (int(after), [])
+    assert (app.tenant.counts["refreshes"], responses) == (int(after), [])
     app.tenant.release_held()
     asking.join(20)
-    assert "access_token" in answers[0].json()
+    assert "access_token" in responses[0].json()
 
 
 def test_a_slow_response_arrives(app: OAuthApp) -> None:
@@ -160,16 +160,16 @@ def test_another_process_can_control_and_inspect_the_provider(app: OAuthApp) -> 
     assert app.call("PATCH", path, json={"person": "Grace", "scopes_supported": ["read"]}).status_code == 200
     assert app.call("POST", f"{path}/faults", json={"endpoint": "token", "kind": "down", "times": 1}).status_code == 204
     assert app.exchange(app.code()).status_code == 503
-    found = app.connect()
-    told: dict[str, Any] = app.call("GET", path).json()
-    assert (told["families"][0]["person"], told["live"]["access"]) == ("Grace", [found["access_token"]])
-    assert (told["counts"]["exchanges"], told["requests"]["token"]) == (1, 2)
+    tokens = app.connect()
+    body: dict[str, Any] = app.call("GET", path).json()
+    assert (body["families"][0]["person"], body["live"]["access"]) == ("Grace", [tokens["access_token"]])
+    assert (body["counts"]["exchanges"], body["requests"]["token"]) == (1, 2)
 
     assert app.call("POST", f"{path}/forget").status_code == 204
-    assert app.me(found["access_token"]).status_code == 401
+    assert app.me(tokens["access_token"]).status_code == 401
 
     seen = app.call("GET", "/admin/seen?tenant=acme&endpoint=token").json()
-    assert [each["status"] for each in seen] == [503, 200]
+    assert [item["status"] for item in seen] == [503, 200]
     assert seen[1]["fields"]["client_id"] == "ours"
     assert app.call("DELETE", "/admin/seen").status_code == 204
     assert app.tenant.recorded_requests == []
@@ -178,11 +178,11 @@ def test_another_process_can_control_and_inspect_the_provider(app: OAuthApp) -> 
 
 
 async def test_one_of_many_concurrent_refreshes_gets_the_tokens(app: OAuthApp) -> None:
-    found = app.connect()
-    form = {"grant_type": "refresh_token", "refresh_token": found["refresh_token"], "client_id": app.id, **app.more}
+    tokens = app.connect()
+    form = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"], "client_id": app.id, **app.more}
     async with many_callers(app.server.origin, "none") as client:
-        answers = await asyncio.gather(*(client.post(app.paths[1], data=form) for _ in range(100)))
+        responses = await asyncio.gather(*(client.post(app.paths[1], data=form) for _ in range(100)))
 
-    assert sorted(each.status_code for each in answers) == [200, *[400] * 99]
+    assert sorted(response.status_code for response in responses) == [200, *[400] * 99]
     assert (app.tenant.counts["refreshes"], app.tenant.counts["reuses"]) == (1, 99)
     assert app.tenant.families[0].presented[0] == 100

@@ -34,8 +34,8 @@ def call_tool(app: OAuthApp, access: str | None, tool: str, **arguments: str) ->
     return app.call("POST", f"/mcp/{app.name}", json=message, headers={**headers, **bearer})
 
 
-def text_of(answer: httpx2.Response) -> str:
-    return str(answer.json()["result"]["content"][0]["text"])
+def text_of(response: httpx2.Response) -> str:
+    return str(response.json()["result"]["content"][0]["text"])
 
 
 def test_a_token_is_required_to_reach_the_tools(server: OAuthProvider) -> None:
@@ -70,14 +70,14 @@ def test_a_token_is_valid_for_its_server_only(server: OAuthProvider) -> None:
 def test_a_shared_authorization_server_issues_a_token_for_one_server(server: OAuthProvider) -> None:
     app, other = mcp_app(server), server.tenant("other")
     other.configure(authorization_servers=[app.tenant.issuer])
-    found = app.connect()
+    tokens = app.connect()
     for_other = {"resource": other.mcp_url}
 
     assert (
-        app.call("POST", "/mcp/other", headers={"Authorization": f"Bearer {found['access_token']}"}).status_code == 401
+        app.call("POST", "/mcp/other", headers={"Authorization": f"Bearer {tokens['access_token']}"}).status_code == 401
     )
     assert app.exchange(app.code(), **for_other).json()["error"] == "invalid_target"
-    assert app.refresh(found["refresh_token"], **for_other).json()["error"] == "invalid_target"
+    assert app.refresh(tokens["refresh_token"], **for_other).json()["error"] == "invalid_target"
     right = app.exchange(app.code(**for_other), **for_other).json()
     bearer = {"Authorization": f"Bearer {right['access_token']}"}
     assert app.call("POST", "/mcp/other", json={}, headers=bearer).status_code != 401
@@ -165,22 +165,22 @@ def test_metadata_is_at_its_configured_url_and_other_requests_are_recorded(serve
 
     assert get(server, inserted).status_code == 404
     assert "code_challenge_methods_supported" not in get(server, appended).json()
-    assert [each.status for each in tenant.requests_to("metadata")] == [200, 404, 404, 200]
+    assert [request.status for request in tenant.requests_to("metadata")] == [200, 404, 404, 200]
 
 
 def test_a_server_of_2025_03_26_has_its_endpoints_at_the_root(server: OAuthProvider) -> None:
     server.tenant("old").configure(at_root=True, prm_at=())
-    made = app_registered(server, "/register", token_endpoint_auth_method="none")
+    created = app_registered(server, "/register", token_endpoint_auth_method="none")
 
     assert get(server, "/.well-known/oauth-authorization-server").json()["issuer"] == server.origin
     assert get(server, "/.well-known/oauth-protected-resource/mcp/old").status_code == 404
-    assert made.status_code == 201
+    assert created.status_code == 201
 
 
 def app_registered(server: OAuthProvider, path: str, **changed: Any) -> httpx2.Response:
-    asked = {"redirect_uris": ["http://127.0.0.1:8400/callback"], "application_type": "web", "client_name": "We"}
+    requested = {"redirect_uris": ["http://127.0.0.1:8400/callback"], "application_type": "web", "client_name": "We"}
     with caller(server.origin) as client:
-        return client.post(path, json={**asked, **changed})
+        return client.post(path, json={**requested, **changed})
 
 
 def test_a_registered_client_gets_the_requested_authentication_method(server: OAuthProvider) -> None:
@@ -190,12 +190,12 @@ def test_a_registered_client_gets_the_requested_authentication_method(server: OA
 
     assert (secret["client_secret_expires_at"], "client_secret" in public) == (0, False)
     assert {secret["client_id"], public["client_id"]} == tenant.clients.keys()
-    refused: list[dict[str, Any]] = [
+    responses: list[dict[str, Any]] = [
         {"application_type": None},
         {"redirect_uris": []},
         {"token_endpoint_auth_method": "magic"},
     ]
-    assert {app_registered(server, "/mcp-as/acme/register", **each).status_code for each in refused} == {400}
+    assert {app_registered(server, "/mcp-as/acme/register", **response).status_code for response in responses} == {400}
     assert tenant.counts["registrations"] == 2
 
 
@@ -208,9 +208,12 @@ def test_a_client_metadata_document_is_fetched_from_its_client_id(server: OAuthP
 
     url: list[str] = []
     app = mcp_app(server)
-    with listening(expired_at_once(document)) as found:
-        url.append(found)
-        known, other = app.authorize(client_id=f"{found}/client.json"), app.authorize(client_id=f"{found}/other.json")
+    with listening(expired_at_once(document)) as resource:
+        url.append(resource)
+        known, other = (
+            app.authorize(client_id=f"{resource}/client.json"),
+            app.authorize(client_id=f"{resource}/other.json"),
+        )
 
     assert (known.status_code, other.status_code) == (302, 400)
 
@@ -220,9 +223,9 @@ def expired_at_once(app: Any) -> Any:
         if scope["type"] != "lifespan":
             await app(scope, receive, send)
             return
-        for answer in ("lifespan.startup.complete", "lifespan.shutdown.complete"):
+        for response in ("lifespan.startup.complete", "lifespan.shutdown.complete"):
             await receive()
-            await send({"type": answer})
+            await send({"type": response})
 
     return alive
 
@@ -239,10 +242,10 @@ def test_a_registered_secret_expires(server: OAuthProvider) -> None:
     app = mcp_app(server)
     app.tenant.configure(secret_life=-1.0)
     path = "/mcp-as/acme/register"
-    made = app_registered(server, path, token_endpoint_auth_method="client_secret_post").json()
-    app.id, app.secret = made["client_id"], made["client_secret"]
+    created = app_registered(server, path, token_endpoint_auth_method="client_secret_post").json()
+    app.id, app.secret = created["client_id"], created["client_secret"]
 
-    assert made["client_secret_expires_at"] < time.time()
+    assert created["client_secret_expires_at"] < time.time()
     assert app.exchange(app.code()).json()["error"] == "invalid_client"
 
 
@@ -304,8 +307,8 @@ def test_a_server_can_change_its_authorization_server(server: OAuthProvider) -> 
 
     app.tenant.configure(authorization_servers=[other.tenant.issuer])
 
-    told = get(server, "/.well-known/oauth-protected-resource/mcp/acme").json()
-    assert told["authorization_servers"] == [other.tenant.issuer]
+    body = get(server, "/.well-known/oauth-protected-resource/mcp/acme").json()
+    assert body["authorization_servers"] == [other.tenant.issuer]
     assert call_tool(app, access, "whoami").status_code == 401
     other.more = {"resource": app.tenant.mcp_url}
     found = other.exchange(other.code(resource=app.tenant.mcp_url)).json()
@@ -329,7 +332,7 @@ def test_a_user_can_deny_consent_on_a_page(server: OAuthProvider) -> None:
     shown = app.authorize()
     url = str(shown.request.url).removeprefix(server.origin)
 
-    allowed, denied = (app.call("POST", url, data={"consent": each}) for each in ("allow", "deny"))
+    allowed, denied = (app.call("POST", url, data={"consent": item}) for item in ("allow", "deny"))
 
     assert (shown.status_code, shown.text.count("<button")) == (200, 2)
     assert "code=" in allowed.headers["Location"]
@@ -338,11 +341,11 @@ def test_a_user_can_deny_consent_on_a_page(server: OAuthProvider) -> None:
 
 def test_revoking_a_refresh_token_ends_its_grant(server: OAuthProvider) -> None:
     app = mcp_app(server)
-    found = app.connect()
-    form = {"token": found["refresh_token"], "client_id": app.id}
+    tokens = app.connect()
+    form = {"token": tokens["refresh_token"], "client_id": app.id}
 
     assert app.call("POST", app.paths[2], data={**form, "client_id": "nobody"}).status_code == 401
-    assert app.tenant.live_tokens("access") == [found["access_token"]]
+    assert app.tenant.live_tokens("access") == [tokens["access_token"]]
     assert app.call("POST", app.paths[2], data=form).status_code == 200
     assert app.tenant.live_tokens("access") + app.tenant.live_tokens("refresh") == []
     assert app.tenant.counts["revocations"] == 1

@@ -23,9 +23,9 @@ def server(shared: OAuthProvider) -> OAuthProvider:
 def test_consent_yields_tokens_that_the_service_accepts(server: OAuthProvider, name: str) -> None:
     app = app_of(server, name)
 
-    found = app.connect()
+    tokens = app.connect()
 
-    me = app.me(found["access_token"])
+    me = app.me(tokens["access_token"])
     assert (me.json()["service"], me.json()["person"], me.json()["workspace"]) == (name, "Ada", "Acme")
     assert app.me("other").status_code == 401
     assert app.tenant.counts == {"exchanges": 1}
@@ -53,11 +53,11 @@ def test_slack_returns_pairs_only_to_apps_with_rotation(server: OAuthProvider) -
     assert app.connect()["access_token"] == app.connect()["access_token"]
 
     app.tenant.configure(gives_refresh=True, access_life=43200.0, expires_in=43200.0)
-    found = app.connect()
+    tokens = app.connect()
 
-    assert found["expires_in"] == 43200
-    assert found["access_token"].startswith("xoxe.xoxb-")
-    assert found["refresh_token"].startswith("xoxe-1-")
+    assert tokens["expires_in"] == 43200
+    assert tokens["access_token"].startswith("xoxe.xoxb-")
+    assert tokens["refresh_token"].startswith("xoxe-1-")
 
 
 REFUSED = {
@@ -68,25 +68,25 @@ REFUSED = {
 }
 
 
-def error_of(answer: httpx2.Response) -> str:
-    found: dict[str, Any] = answer.json()
-    status = found.get("status")
-    return str(found.get("code") or (status if isinstance(status, str) else None) or found["error"])
+def error_of(response: httpx2.Response) -> str:
+    body: dict[str, Any] = response.json()
+    status = body.get("status")
+    return str(body.get("code") or (status if isinstance(status, str) else None) or body["error"])
 
 
 @pytest.mark.parametrize("name", SERVICES)
 def test_requests_that_a_vendor_would_refuse_get_its_error(server: OAuthProvider, name: str) -> None:
     app = app_of(server, name)
-    answers = [
+    responses = [
         app.exchange(app.code(), secret="wrong", code_verifier=None),
         app.exchange(app.code(), redirect_uri="http://127.0.0.1:1/api/mcp/oauth/x/callback"),
         app.exchange("code-of-nobody"),
         app.token(grant_type="password"),
     ]
 
-    assert {error_of(each) for each in answers} <= REFUSED[name]
-    assert all("access_token" not in each.json() for each in answers)
-    assert {each.status_code for each in answers} <= ({200} if name == "slack" else {400, 401})
+    assert {error_of(response) for response in responses} <= REFUSED[name]
+    assert all("access_token" not in response.json() for response in responses)
+    assert {response.status_code for response in responses} <= ({200} if name == "slack" else {400, 401})
     assert app.tenant.counts == {"refusals": 4}
 
 
@@ -157,9 +157,9 @@ def test_a_code_of_another_client_is_refused(server: OAuthProvider, name: str) -
 def test_an_invalid_authorization_request_is_an_error_page_without_a_redirect(
     server: OAuthProvider, name: str, changed: dict[str, str | None]
 ) -> None:
-    answer = app_of(server, name).authorize(**changed)
+    response = app_of(server, name).authorize(**changed)
 
-    assert (answer.status_code, "Location" in answer.headers) == (400, False)
+    assert (response.status_code, "Location" in response.headers) == (400, False)
 
 
 def test_linear_accepts_only_comma_separated_scopes(server: OAuthProvider) -> None:
@@ -173,17 +173,17 @@ def test_linear_accepts_only_comma_separated_scopes(server: OAuthProvider) -> No
 def test_the_alternative_error_format_can_be_selected(server: OAuthProvider, name: str) -> None:
     app = app_of(server, name)
     app.tenant.configure(other_errors=True)
-    found = app.exchange("code-of-nobody").json()
+    body = app.exchange("code-of-nobody").json()
 
     match name:
         case "notion":
-            assert found["error"] == "invalid_grant"
+            assert body["error"] == "invalid_grant"
         case "linear":
-            assert found["error"] == "Error"
+            assert body["error"] == "Error"
         case "hubspot":
-            assert (found["status"], "error" in found) == ("BAD_AUTH_CODE", False)
+            assert (body["status"], "error" in body) == ("BAD_AUTH_CODE", False)
         case "slack":
-            assert found == {"ok": False, "error": "invalid_code"}
+            assert body == {"ok": False, "error": "invalid_code"}
 
 
 def test_hubspot_keeps_its_refresh_token_and_the_others_rotate(server: OAuthProvider) -> None:
@@ -220,10 +220,10 @@ def test_slack_revokes_the_bearer_token(server: OAuthProvider) -> None:
     app = app_of(server, "slack")
     bearer = {"Authorization": f"Bearer {app.connect()['access_token']}"}
 
-    answers = [app.call("POST", app.paths[2], headers=each).json() for each in (bearer, bearer, {})]
+    responses = [app.call("POST", app.paths[2], headers=item).json() for item in (bearer, bearer, {})]
 
-    assert answers[0] == {"ok": True, "revoked": True}
-    assert [each["error"] for each in answers[1:]] == ["token_revoked", "not_authed"]
+    assert responses[0] == {"ok": True, "revoked": True}
+    assert [response["error"] for response in responses[1:]] == ["token_revoked", "not_authed"]
 
 
 def test_the_account_of_a_grant_can_be_requested(server: OAuthProvider) -> None:
@@ -253,7 +253,7 @@ def test_tokens_can_be_introspected(server: OAuthProvider) -> None:
         first = notion.call("POST", "/notion/v1/oauth/introspect", json={"token": of_notion}, auth=proof)
         path = f"{hubspot.paths[1]}/introspect"
         return [
-            each.json()["active"] for each in (first, hubspot.call("POST", path, data={"token": of_hubspot, **form}))
+            item.json()["active"] for item in (first, hubspot.call("POST", path, data={"token": of_hubspot, **form}))
         ]
 
     assert active(pair["access_token"], other["access_token"]) == [True, True]
@@ -269,14 +269,14 @@ def test_the_command_prints_how_to_start_plugboard_and_serves() -> None:
     with subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, text=True) as running:
         try:
             assert running.stdout
-            said = list(iter(running.stdout.readline, f"{DEMO}: http://127.0.0.1:{port}/mcp/demo\n"))
+            text = list(iter(running.stdout.readline, f"{DEMO}: http://127.0.0.1:{port}/mcp/demo\n"))
             with caller(f"http://127.0.0.1:{port}") as client:
                 until(lambda: reaches(client))
                 behaviour = client.get("/admin/tenants/notion").json()["behaviour"]
         finally:
             running.terminate()
 
-    assert f"export NOTION_API_BASE_URL=http://127.0.0.1:{port}/notion\n" in said
+    assert f"export NOTION_API_BASE_URL=http://127.0.0.1:{port}/notion\n" in text
     assert behaviour["consent"] == "page"
 
 
@@ -288,7 +288,7 @@ def reaches(client: httpx2.Client) -> bool:
 
 
 def test_the_environment_names_every_address_of_every_service(server: OAuthProvider) -> None:
-    found = server.environment()
+    result = server.environment()
 
-    assert len(found) == 1 + 4 * 6 + 1  # PostHog takes keys, so it has an address alone
-    assert found["HUBSPOT_OAUTH_REVOKE_URL"] == f"{server.origin}/hubspot/oauth/2026-09/token/revoke"
+    assert len(result) == 1 + 4 * 6 + 1  # PostHog takes keys, so it has an address alone
+    assert result["HUBSPOT_OAUTH_REVOKE_URL"] == f"{server.origin}/hubspot/oauth/2026-09/token/revoke"

@@ -72,4 +72,4 @@ def test_the_tools_of_services_are_called(provider: OAuthProvider, tmp_path: Pat
 
     assert [issue["identifier"][:4] for issue in issues["structuredContent"]["issues"]] == ["ENG-"] * 3
     assert len(events["structuredContent"]["rows"]) > 1
-    assert [answer["isError"] for answer in (issues, events)] == [False, False]
+    assert [response["isError"] for response in (issues, events)] == [False, False]

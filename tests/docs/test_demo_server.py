@@ -20,8 +20,8 @@ def post(url: str, method: str, params: Mapping[str, Any], **headers: str) -> ht
 
 def result(response: httpx2.Response) -> dict[str, Any]:
     """Raises where there is none."""
-    found: dict[str, Any] = response.json()["result"]
-    return found
+    body: dict[str, Any] = response.json()["result"]
+    return body
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ OPERATING = guide("operating")
 
 def test_a_workspace_created_before_the_first_start_is_served(tmp_path: Path) -> None:
     _, printed = in_a_shell(OPERATING.block("sh", "first admin key"), tmp_path)
-    made = json.loads(printed)
+    created = json.loads(printed)
 
-    with served(Settings(data_dir=tmp_path / "var")) as plugboard, plugboard.caller(made["apiKey"]) as admin:
-        assert admin.get(f"/api/workspaces/{made['workspaceId']}").json()["name"] == "Acme"
+    with served(Settings(data_dir=tmp_path / "var")) as plugboard, plugboard.caller(created["apiKey"]) as admin:
+        assert admin.get(f"/api/workspaces/{created['workspaceId']}").json()["name"] == "Acme"
 
 
 def test_a_running_plugboard_is_alive_and_ready(reader: Reader) -> None:

@@ -96,34 +96,36 @@ def sent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SentRequests]:
 @pytest.mark.requirement("ENC-13", "ENC-17", "ENC-18", "AUD-04")
 def test_no_secret_leaks(sent: SentRequests) -> None:
     servers = f"{sent.path}/mcp-servers"
-    made = [sent.send("POST", servers, json={"name": "s", "url": URL} | body) for body in GOOD]
-    assert [answer.status_code for answer in made] == [201] * len(GOOD)
-    for answer in made:
+    created = [sent.send("POST", servers, json={"name": "s", "url": URL} | body) for body in GOOD]
+    assert [answer.status_code for answer in created] == [201] * len(GOOD)
+    for response in created:
         for body in GOOD:
-            changed = sent.send("PUT", answer.headers["Location"], json={"serviceType": "external", "url": URL} | body)
+            changed = sent.send(
+                "PUT", response.headers["Location"], json={"serviceType": "external", "url": URL} | body
+            )
             assert changed.status_code == 200, changed.text
     for body in GOOD:
         key = {"Idempotency-Key": f"again-{GOOD.index(body)}"}
         for _ in range(2):
             assert sent.send("POST", servers, json={"name": "s", "url": URL} | body, headers=key).status_code == 201
 
-    for method, path in (("POST", servers), ("PUT", made[0].headers["Location"])):
+    for method, path in (("POST", servers), ("PUT", created[0].headers["Location"])):
         for body in BAD:
             wrong = {"name": "s", "url": URL} | body if isinstance(body, dict) else body
-            answer = sent.send(method, path, json=wrong)
-            assert answer.status_code == 422, (body, answer.text)
+            response = sent.send(method, path, json=wrong)
+            assert response.status_code == 422, (body, response.text)
         for raw in UNREADABLE:
             assert sent.send(method, path, content=raw, headers={"Content-Type": "application/json"}).status_code == 400
         assert (
             sent.send(method, path, content=CANARY.encode(), headers={"Content-Type": "text/plain"}).status_code == 415
         )
 
-    walk(sent, made[0].json()["id"])
+    walk(sent, created[0].json()["id"])
     elsewhere(sent)
 
-    for answer in sent.answers:
-        assert CANARY not in answer.text, answer.text
-        assert CANARY not in str(answer.headers)
+    for response in sent.answers:
+        assert CANARY not in response.text, response.text
+        assert CANARY not in str(response.headers)
     search(sent)
 
 
@@ -135,8 +137,8 @@ def walk(sent: SentRequests, server_id: str) -> None:
     ids = {"workspaceId": sent.path.rpartition("/")[2], "serverId": server_id, "agentId": agent}
     for operation in OPERATIONS:
         if operation.method == "GET" and set(operation.parameters) <= ids.keys():
-            answer = sent.send("GET", operation.path(ids))
-            assert answer.status_code in ANSWERED.get(operation.id, {200, 403})
+            response = sent.send("GET", operation.path(ids))
+            assert response.status_code in ANSWERED.get(operation.id, {200, 403})
     assert sent.send("DELETE", f"{sent.path}/mcp-servers/{server_id}").status_code == 409
 
 
@@ -163,11 +165,11 @@ def search(sent: SentRequests) -> None:
         f"phx_{CANARY}posthog",
     ]
     encoded = [base64.b64encode(text.encode()).decode() for text in plain]
-    for text in (CANARY, CANARY.upper(), CANARY.encode().hex(), *encoded, *(each.rstrip("=")[:-1] for each in encoded)):
+    for text in (CANARY, CANARY.upper(), CANARY.encode().hex(), *encoded, *(item.rstrip("=")[:-1] for item in encoded)):
         assert text not in logged
         assert text not in said
         assert text.encode() not in stored
     assert len(logged.splitlines()) >= len(sent.answers)
     lines = [json.loads(line) for line in logged.splitlines()]
-    assert {answer.headers["X-Request-Id"] for answer in sent.answers} <= {line.get("request_id") for line in lines}
+    assert {response.headers["X-Request-Id"] for response in sent.answers} <= {line.get("request_id") for line in lines}
     assert (sent.data / "plugboard.db-wal").exists()

@@ -96,9 +96,9 @@ def test_the_lines_about_dynamodb_start_a_service_on_it(tmp_path: Path, moto_ser
 
     with terminal(lines, tmp_path / "1", url, tmp_path, **settings) as process:
         until(lambda: is_ready(process))
-        made = json.loads(next(line for line in process.output().splitlines() if line.startswith("{")))
-        with process.caller(made["apiKey"]) as admin:
-            assert admin.get(f"/api/workspaces/{made['workspaceId']}").json()["name"] == "Acme"
+        created = json.loads(next(line for line in process.output().splitlines() if line.startswith("{")))
+        with process.caller(created["apiKey"]) as admin:
+            assert admin.get(f"/api/workspaces/{created['workspaceId']}").json()["name"] == "Acme"
 
     assert not (tmp_path / "1/var").exists()
 
@@ -106,26 +106,26 @@ def test_the_lines_about_dynamodb_start_a_service_on_it(tmp_path: Path, moto_ser
 def test_the_first_start_creates_a_workspace_and_prints_how_to_call_it(tmp_path: Path) -> None:
     data = tmp_path / "var"
     with serving(data) as process:
-        said = process.output()
+        text = process.output()
         with process.caller(process.key()) as admin:
             servers = f"/api/workspaces/{process.workspace_id()}/mcp-servers"
             assert admin.get(f"/api/workspaces/{process.workspace_id()}").json()["name"] == "My workspace"
-            assert json.loads(run_the_curl_line(said))["slug"] == "weather-api"
+            assert json.loads(run_the_curl_line(text))["slug"] == "weather-api"
             assert [server["name"] for server in admin.get(servers).json()] == ["Weather API"]
     key_file = data / "root.key"
     assert key_file.stat().st_mode & 0o777 == 0o600
     assert data.stat().st_mode & 0o777 == 0o700
-    assert key_file.read_text().strip() not in said
+    assert key_file.read_text().strip() not in text
     assert "pb_" not in process.log()
 
     with serving(data) as again:
         assert again.output() == f"Serving on {again.url}, described at {again.url}/docs. {WHAT_ELSE}\n"
-        with again.caller(re.findall(r"pb_\w+", said)[0]) as admin:
+        with again.caller(re.findall(r"pb_\w+", text)[0]) as admin:
             assert len(admin.get(servers.replace(process.url, again.url)).json()) == 1
 
 
-def run_the_curl_line(said: str) -> str:
-    line = said[said.index("  curl ") :].partition("\n\n")[0]
+def run_the_curl_line(value: str) -> str:
+    line = value[value.index("  curl ") :].partition("\n\n")[0]
     if not shutil.which("curl"):
         pytest.skip("the line needs curl")
     run = subprocess.run(

@@ -84,51 +84,51 @@ def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     folder = tmp_path_factory.mktemp("hostile memory") / "data"
     with serving(folder, PLUGBOARD_EGRESS_ALLOW="127.0.0.1") as process:
         with process.caller(process.key()) as caller:
-            for answer in (CALLS["a long text"], CALLS["few enough lists"]):  # what is loaded once, and kept
-                memory_growth(process, caller, "bad", answer)
+            for response in (CALLS["a long text"], CALLS["few enough lists"]):  # what is loaded once, and kept
+                memory_growth(process, caller, "bad", response)
         yield process
 
 
-@pytest.mark.parametrize("answer", CALLS.values(), ids=CALLS)
-def test_a_hostile_response_uses_little_memory(process: Process, answer: Responder) -> None:
+@pytest.mark.parametrize("responder", CALLS.values(), ids=CALLS)
+def test_a_hostile_response_uses_little_memory(process: Process, responder: Responder) -> None:
     with process.caller(process.key()) as caller:
-        assert memory_growth(process, caller, "bad", answer) < MOST_MB
+        assert memory_growth(process, caller, "bad", responder) < MOST_MB
 
 
-@pytest.mark.parametrize("answer", LISTS.values(), ids=LISTS)
-def test_a_hostile_list_uses_little_memory(process: Process, answer: Responder) -> None:
+@pytest.mark.parametrize("responder", LISTS.values(), ids=LISTS)
+def test_a_hostile_list_uses_little_memory(process: Process, responder: Responder) -> None:
     with process.caller(process.key()) as caller:
-        assert memory_growth(process, caller, "tools/list", answer) < MOST_MB
+        assert memory_growth(process, caller, "tools/list", responder) < MOST_MB
 
 
-def memory_growth(process: Process, caller: httpx2.Client, asked: str, answer: Responder) -> float:
+def memory_growth(process: Process, caller: httpx2.Client, requested: str, responder: Responder) -> float:
     """By how many MB, at most, while a tool is called and all tools are listed."""
     workspace = f"/api/workspaces/{process.workspace_id()}"
-    with upstream_in_thread(mcp({asked: answer})) as there:
+    with upstream_in_thread(mcp({requested: responder})) as there:
         fields = {"name": "It", "url": there.url("/mcp"), "authType": "none", "config": {}, "timeoutSeconds": 1}
         server = create(caller, f"{workspace}/mcp-servers", **fields)
         agent = create(caller, f"{workspace}/agents", name="A", enabledMcpServerIds=[server["id"]])
         path = f"{workspace}/agents/{agent['id']}"
         before = megabytes(process, "VmRSS")
         Path(f"/proc/{process.popen.pid}/clear_refs").write_text("5")  # the peak is counted from here
-        answers = [
+        responses = [
             caller.post(f"{path}/tool-calls", json={"toolName": f"mcp_{server['slug']}_bad"}),
             caller.post(
                 f"{path}/tool-calls", json={"toolName": f"mcp_{server['id']}", "args": {"method": "tools/list"}}
             ),
         ]
-        answers += [caller.get(f"{path}/tools", params={"format": form}) for form in ("mcp", "openai")]
+        responses += [caller.get(f"{path}/tools", params={"format": form}) for form in ("mcp", "openai")]
         peak = megabytes(process, "VmHWM")
         caller.delete(f"{workspace}/mcp-servers/{server['id']}", params={"detach": "true"})
-    assert all(answer.status_code in (200, 404) for answer in answers)
+    assert all(response.status_code in (200, 404) for response in responses)
     return peak - before
 
 
 def create(caller: httpx2.Client, path: str, **fields: Any) -> dict[str, Any]:
-    answer = caller.post(path, json=fields)
-    assert answer.status_code == 201, answer.text
-    found: dict[str, Any] = answer.json()
-    return found
+    response = caller.post(path, json=fields)
+    assert response.status_code == 201, response.text
+    body: dict[str, Any] = response.json()
+    return body
 
 
 def megabytes(process: Process, name: str) -> float:

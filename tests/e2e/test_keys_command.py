@@ -47,9 +47,9 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
 
 
 def read(workspace: Workspace, server_id: str) -> httpx2.Response:
-    answer = workspace.admin.get(f"{workspace.servers}/{server_id}")
-    assert answer.status_code == 200
-    return answer
+    response = workspace.admin.get(f"{workspace.servers}/{server_id}")
+    assert response.status_code == 200
+    return response
 
 
 @pytest.mark.requirement("ENC-08", "ENC-10")
@@ -75,14 +75,14 @@ def test_a_server_can_be_read_and_changed_after_a_rewrap(workspace: Workspace, k
     with served(workspace.plugboard.settings) as second:
         processes = [workspace, Workspace(second, workspace.id, workspace.key, second.caller(workspace.key))]
         for process in processes:
-            assert [read(process, each).headers["ETag"] for each in servers] == ['"1"'] * 3
+            assert [read(process, server).headers["ETag"] for server in servers] == ['"1"'] * 3
 
         keys.of(workspace, "rotate")
         keys.of(workspace, "rewrap")
 
         for process in processes:
-            assert [read(process, each).headers["ETag"] for each in servers] == ['"2"'] * 3
-            assert [read(process, each).json()["version"] for each in servers] == [2] * 3
+            assert [read(process, server).headers["ETag"] for server in servers] == ['"2"'] * 3
+            assert [read(process, server).json()["version"] for server in servers] == [2] * 3
         for number, server_id in enumerate(servers):
             process = processes[number % 2]
             etag = read(process, server_id).headers["ETag"]
@@ -90,7 +90,7 @@ def test_a_server_can_be_read_and_changed_after_a_rewrap(workspace: Workspace, k
                 f"{workspace.servers}/{server_id}", json={"name": "New"}, headers={"If-Match": etag}
             )
             assert changed.status_code == 200
-            assert all(read(each, server_id).json()["name"] == "New" for each in processes)
+            assert all(read(process, server_id).json()["name"] == "New" for process in processes)
 
 
 @pytest.mark.requirement("ENC-08")
@@ -151,12 +151,12 @@ def test_unreadable_values_are_counted_and_reported(workspace: Workspace, keys: 
 @pytest.mark.requirement("ENC-08")
 def test_the_keys_of_all_workspaces_are_rotated_together(workspace: Workspace, keys: Command) -> None:
     other = workspace.plugboard.make_workspace()
-    servers = [(each, each.make_server()["id"]) for each in (workspace, other)]
+    servers = [(item, item.make_server()["id"]) for item in (workspace, other)]
 
     assert len(keys("rotate").splitlines()) == 3
     assert len(keys("rewrap").splitlines()) == 3
 
-    for each, server_id in servers:
-        assert read(each, server_id).headers["ETag"] == '"2"'
-        assert each.stored_credentials(server_id) == {"headerValue": "Bearer canary-weather"}
+    for item, server_id in servers:
+        assert read(item, server_id).headers["ETag"] == '"2"'
+        assert item.stored_credentials(server_id) == {"headerValue": "Bearer canary-weather"}
     assert workspace.plugboard.operator.get("/api/workspaces").status_code == 200

@@ -42,13 +42,13 @@ class ConcurrentWriters:
             pass  # killed
 
     async def _post(self, callers: httpx2.AsyncClient, kind: str, body: object) -> dict[str, Any]:
-        answer = await callers.post(f"{self._path}/{kind}", json=body)
-        assert answer.status_code == 201, answer.text
-        made: dict[str, Any] = answer.json()
-        self.acknowledged.append(made)
+        response = await callers.post(f"{self._path}/{kind}", json=body)
+        assert response.status_code == 201, response.text
+        created: dict[str, Any] = response.json()
+        self.acknowledged.append(created)
         if len(self.acknowledged) == KILLED_AFTER:
             self._process.popen.kill()
-        return made
+        return created
 
 
 async def stored(data_dir: Path, workspace_id: str) -> tuple[list[Item], list[Item]]:
@@ -85,12 +85,12 @@ def test_acknowledged_writes_survive_a_kill_and_none_is_partial(tmp_path: Path) 
     }
 
     assert len(acknowledged) >= 3 * KILLED_AFTER
-    assert {made["id"] for made in acknowledged} <= servers.keys() | agents.keys()
+    assert {created["id"] for created in acknowledged} <= servers.keys() | agents.keys()
     assert claims == {item.data["slug"]: server_id for server_id, item in servers.items()}
     assert all(item.data["sealed"].keys() == {"headerValue"} for item in servers.values())
     uses = {f"{server}#{agent}" for agent, item in agents.items() for server in item.data["enabled_mcp_server_ids"]}
     assert ids_with_prefix(items, "USE#") == uses
-    told = [
+    texts = [
         record.data["target_id"] for record in trail if record.data["action"] in ("server.created", "agent.created")
     ]
-    assert sorted(told) == sorted([*servers, *agents])
+    assert sorted(texts) == sorted([*servers, *agents])

@@ -13,7 +13,7 @@ from tests.e2e.process import serving
 def test_each_request_is_a_json_log_line_without_content(tmp_path: Path) -> None:
     with serving(tmp_path / "var") as process, process.caller(process.key()) as admin:
         workspace_id = process.workspace_id()
-        answer = admin.get(
+        response = admin.get(
             f"/api/workspaces/{workspace_id}/mcp-servers?limit=7&token=query-canary",
             headers={
                 "X-Request-Id": "find-me-again",
@@ -21,8 +21,8 @@ def test_each_request_is_a_json_log_line_without_content(tmp_path: Path) -> None
                 "Referer": "https://referer-canary",
             },
         )
-        assert answer.status_code == 200
-        assert "Server" not in answer.headers
+        assert response.status_code == 200
+        assert "Server" not in response.headers
         key_id = admin.get(f"/api/workspaces/{workspace_id}/api-keys").json()[0]["id"]
         admin.get("/path-canary")
         lines, logged = process.log_lines(), process.log()
@@ -37,7 +37,7 @@ def test_each_request_is_a_json_log_line_without_content(tmp_path: Path) -> None
         "method": "GET",
         "route": line["route"],
         "status": 200,
-        "bytes": len(answer.content),
+        "bytes": len(response.content),
         "ms": line["ms"],
         "workspace": workspace_id,
         "key": key_id,

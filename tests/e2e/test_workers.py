@@ -13,11 +13,11 @@ from tests.harness import WEATHER
 
 def statuses(process: Process, key: str, path: str) -> set[int]:
     """Each on a connection of its own, so that every process answers some of them."""
-    found = set()
+    result = set()
     for _ in range(24):
         with process.caller(key) as client:
-            found.add(client.get(path).status_code)
-    return found
+            result.add(client.get(path).status_code)
+    return result
 
 
 def post(process: Process, key: str, path: str, body: object) -> httpx2.Response:
@@ -29,13 +29,13 @@ def post(process: Process, key: str, path: str, body: object) -> httpx2.Response
 def test_a_change_by_one_process_is_visible_in_all(tmp_path: Path) -> None:
     with serving(tmp_path / "var", PLUGBOARD_WORKERS=2) as process:
         admin, path = process.key(), f"/api/workspaces/{process.workspace_id()}"
-        made = post(process, admin, f"{path}/api-keys", {"name": "k", "scope": "read"}).json()
+        created = post(process, admin, f"{path}/api-keys", {"name": "k", "scope": "read"}).json()
         server = post(process, admin, f"{path}/mcp-servers", WEATHER).json()
-        assert statuses(process, made["apiKey"], f"{path}/mcp-servers/{server['id']}") == {200}
+        assert statuses(process, created["apiKey"], f"{path}/mcp-servers/{server['id']}") == {200}
 
         with process.caller(admin) as client:
-            assert client.delete(f"{path}/api-keys/{made['id']}").status_code == 204
-        assert statuses(process, made["apiKey"], f"{path}/mcp-servers/{server['id']}") == {401}
+            assert client.delete(f"{path}/api-keys/{created['id']}").status_code == 204
+        assert statuses(process, created["apiKey"], f"{path}/mcp-servers/{server['id']}") == {401}
 
         with process.caller(admin) as client:
             assert client.delete(f"{path}/mcp-servers/{server['id']}").status_code == 204

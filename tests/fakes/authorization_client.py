@@ -61,9 +61,9 @@ class OAuthApp:
         return self.call("GET", self.paths[0], params={name: text for name, text in params.items() if text is not None})
 
     def redirect_parameters(self, **changed: str | None) -> dict[str, str]:
-        answer = self.authorize(**changed)
-        assert answer.status_code == 302, answer.text
-        return dict(httpx2.URL(answer.headers["Location"]).params)
+        response = self.authorize(**changed)
+        assert response.status_code == 302, response.text
+        return dict(httpx2.URL(response.headers["Location"]).params)
 
     def code(self, **changed: str | None) -> str:
         return self.redirect_parameters(**changed)["code"]
@@ -83,9 +83,9 @@ class OAuthApp:
         return self.token(**{**fields, **verifier, **changed})
 
     def connect(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.exchange(self.code()).json()
-        assert "access_token" in found, found
-        return found
+        body: dict[str, Any] = self.exchange(self.code()).json()
+        assert "access_token" in body, body
+        return body
 
     def refresh(self, token: str, **changed: str | None) -> httpx2.Response:
         return self.token(**{"grant_type": "refresh_token", "refresh_token": token, **changed})
@@ -114,5 +114,5 @@ def mcp_app(server: OAuthProvider, name: str = "acme", **params: str) -> OAuthAp
     paths = (f"/mcp-as/{name}/authorize", f"/mcp-as/{name}/token", f"/mcp-as/{name}/revoke")
     pkce = {"code_challenge": CHALLENGE, "code_challenge_method": "S256"}
     resource = {"resource": tenant.mcp_url}
-    asked = {"response_type": "code", "scope": "read", **pkce, **resource, **params}
-    return OAuthApp(server, name, "ours", None, redirect_uri, paths, asked, resource)
+    requested = {"response_type": "code", "scope": "read", **pkce, **resource, **params}
+    return OAuthApp(server, name, "ours", None, redirect_uri, paths, requested, resource)

@@ -32,4 +32,4 @@ def connections_except(*ports: int) -> Iterator[list[tuple[str, int]]]:
         yield seen
     finally:
         _recorders.remove(seen)
-        seen[:] = [each for each in seen if each[1] not in STAND_INS.union(ports)]
+        seen[:] = [item for item in seen if item[1] not in STAND_INS.union(ports)]

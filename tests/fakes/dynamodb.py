@@ -67,8 +67,8 @@ def _moto(request: Request) -> Response:
     """What moto does inside a boto3 client, done for a request that came over the wire."""
     region, service = request.headers["Authorization"].split("/")[2:4]
     url = f"https://{service}.{region}.amazonaws.com{request.full_path.rstrip('?')}"
-    asked = AWSPreparedRequest(request.method, url, request.headers, request.get_data(), stream_output=False)
-    answer = BotocoreStubber().process_request(asked)
+    requested = AWSPreparedRequest(request.method, url, request.headers, request.get_data(), stream_output=False)
+    answer = BotocoreStubber().process_request(requested)
     assert answer is not None, f"moto knows nothing at {url}"
     status, headers, body = answer
     return Response(body, status, {name: str(value) for name, value in headers.items()})
@@ -125,9 +125,9 @@ def dynoxide_endpoint(data: Path) -> Iterator[str]:
         stuck = threading.Timer(PATIENCE_SECONDS, process.kill)
         stuck.start()
         try:
-            said = _wait_until_it_listens(process)
+            text = _wait_until_it_listens(process)
             stuck.cancel()
-            assert "listening" in said.lower(), f"dynoxide did not start: {said}"
+            assert "listening" in text.lower(), f"dynoxide did not start: {text}"
             STAND_INS.add(port)
             yield f"http://127.0.0.1:{port}"
         finally:
@@ -138,12 +138,12 @@ def dynoxide_endpoint(data: Path) -> Iterator[str]:
 
 def _wait_until_it_listens(process: subprocess.Popen[str]) -> str:
     assert process.stdout is not None
-    said = ""
+    text = ""
     for line in process.stdout:
-        said += line
+        text += line
         if "listening" in line.lower():
             break
-    return said
+    return text
 
 
 def _free_port() -> int:

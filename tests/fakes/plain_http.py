@@ -15,10 +15,10 @@ from tests.harness import NO_TLS, listening
 
 
 class PlainReply:
-    def __init__(self, answer: httpx2.Response) -> None:
-        self.status, self.reason = answer.status_code, answer.reason_phrase
-        self.headers: Mapping[str, str] = answer.headers
-        self._answer = answer
+    def __init__(self, response: httpx2.Response) -> None:
+        self.status, self.reason = response.status_code, response.reason_phrase
+        self.headers: Mapping[str, str] = response.headers
+        self._answer = response
 
     async def read(self) -> bytes:
         return await self._answer.aread()
@@ -43,8 +43,8 @@ class PlainHttp:
         lasting: bool = False,  # noqa: ARG002  the port has it
     ) -> AsyncIterator[PlainReply]:
         try:
-            async with self._client.stream(method, url, headers=dict(headers), content=body) as answer:
-                yield PlainReply(answer)
+            async with self._client.stream(method, url, headers=dict(headers), content=body) as response:
+                yield PlainReply(response)
         except httpx2.TimeoutException as error:
             raise UpstreamTimeout("The request took too long.") from error
         except httpx2.TransportError as error:

@@ -56,7 +56,7 @@ class _Reader(asyncio.StreamReader):
 
 @asynccontextmanager
 async def upstream(
-    answer: Responder, *, host: str = HOME, port: int = 0, tls: ssl.SSLContext | None = None
+    responder: Responder, *, host: str = HOME, port: int = 0, tls: ssl.SSLContext | None = None
 ) -> AsyncIterator[RawUpstream]:
     here, tasks = RawUpstream(), set[asyncio.Task[None]]()
 
@@ -68,7 +68,7 @@ async def upstream(
         try:
             # Cancelled only when the test is over; asyncio of Python 3.11 prints what ends so.
             with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-                await _serve(here, reader, writer, answer, here.connections)
+                await _serve(here, reader, writer, responder, here.connections)
         finally:
             writer.transport.abort()
         here.disconnected.set()
@@ -89,20 +89,20 @@ async def upstream(
 
 
 @contextmanager
-def upstream_in_thread(answer: Responder, *, host: str = HOME, port: int = 0) -> Iterator[RawUpstream]:
+def upstream_in_thread(responder: Responder, *, host: str = HOME, port: int = 0) -> Iterator[RawUpstream]:
     """In a thread, for tests that wait themselves."""
 
     async def run() -> None:
         stopped = asyncio.Event()
-        async with upstream(answer, host=host, port=port) as here:
-            made.put((here, lambda: loop.call_soon_threadsafe(stopped.set)))
+        async with upstream(responder, host=host, port=port) as here:
+            created.put((here, lambda: loop.call_soon_threadsafe(stopped.set)))
             await stopped.wait()
 
     loop = asyncio.new_event_loop()
-    made: queue.SimpleQueue[tuple[RawUpstream, Callable[[], object]]] = queue.SimpleQueue()
+    created: queue.SimpleQueue[tuple[RawUpstream, Callable[[], object]]] = queue.SimpleQueue()
     thread = threading.Thread(target=lambda: loop.run_until_complete(run()), daemon=True)
     thread.start()
-    here, stop = made.get(timeout=10)
+    here, stop = created.get(timeout=10)
     try:
         yield here
     finally:
@@ -112,14 +112,14 @@ def upstream_in_thread(answer: Responder, *, host: str = HOME, port: int = 0) ->
 
 
 async def _serve(
-    here: RawUpstream, reader: _Reader, writer: asyncio.StreamWriter, answer: Responder, number: int
+    here: RawUpstream, reader: _Reader, writer: asyncio.StreamWriter, responder: Responder, number: int
 ) -> None:
     while True:
         visit = await _read_request(reader, number)
         here.requests.append(visit)
         here.request_received.set()
         gone = asyncio.ensure_future(reader.disconnected.wait())
-        answered = asyncio.ensure_future(answer(visit, writer))
+        answered = asyncio.ensure_future(responder(visit, writer))
         try:
             await asyncio.wait({gone, answered}, return_when=asyncio.FIRST_COMPLETED)
             if not answered.done() or writer.is_closing():
@@ -180,8 +180,8 @@ def pouring(start: bytes, part: bytes) -> Responder:
 
 def echoing() -> Responder:
     async def answer(visit: ReceivedRequest, writer: asyncio.StreamWriter) -> None:
-        told = "\n".join([visit.line, *(f"{name}: {value}" for name, value in visit.headers.items())]).encode()
-        await responding(told + b"\n\n" + visit.body)(visit, writer)
+        body = "\n".join([visit.line, *(f"{name}: {value}" for name, value in visit.headers.items())]).encode()
+        await responding(body + b"\n\n" + visit.body)(visit, writer)
 
     return answer
 

@@ -24,10 +24,10 @@ class StuckServer(PlainServer):
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         body = await receive()
-        asked = iter([body])
+        requested = iter([body])
 
         async def again() -> Any:
-            return next(asked, None) or await receive()
+            return next(requested, None) or await receive()
 
         is_held = any(f'"{method}"'.encode() in body.get("body", b"") for method in self.methods_held)
         if is_held and not await self._hold(receive):

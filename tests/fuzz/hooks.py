@@ -23,6 +23,6 @@ def before_call(context: HookContext, case: Case[Any], kwargs: dict[str, Any]) -
     """
     if case.meta is None or case.meta.phase.name is not TestPhase.STATEFUL:
         return
-    given = str(dict(case.headers or {}).get(HEADER, ""))
-    if _GOOD.fullmatch(given):
-        case.headers[HEADER] = f"{given}-{next(_calls)}"
+    values = str(dict(case.headers or {}).get(HEADER, ""))
+    if _GOOD.fullmatch(values):
+        case.headers[HEADER] = f"{values}-{next(_calls)}"

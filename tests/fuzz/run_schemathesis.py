@@ -122,8 +122,8 @@ def config(plugboard: Plugboard, upstream: str) -> str:
 
 
 def ticket(workspace: Workspace, server: str) -> str:
-    answer = workspace.admin.get(f"{workspace.servers}/{server}/oauth/authorize")
-    return str(answer.json()["authUrl"]).rpartition("/")[2]
+    response = workspace.admin.get(f"{workspace.servers}/{server}/oauth/authorize")
+    return str(response.json()["authUrl"]).rpartition("/")[2]
 
 
 def main() -> None:
@@ -141,13 +141,15 @@ def main() -> None:
 
 
 def run(folder: Path, url: str, more: Sequence[str]) -> None:
-    asked = [
+    requests = [
         f"--config-file={folder}/schemathesis.toml",
         "run",
         f"{url}/openapi.yaml",
         f"--report-har-path={folder}/{HAR}",
     ]
-    done = subprocess.run([sys.executable, "-m", "schemathesis.cli", *asked, *more], check=False, timeout=LIMIT_SECONDS)
+    done = subprocess.run(
+        [sys.executable, "-m", "schemathesis.cli", *requests, *more], check=False, timeout=LIMIT_SECONDS
+    )
     if done.returncode:
         sys.exit(done.returncode)
 
@@ -155,7 +157,9 @@ def run(folder: Path, url: str, more: Sequence[str]) -> None:
 def carried_out(report: Path) -> set[str]:
     """The operations that were answered with a success at least once."""
     entries = json.loads(report.read_text())["log"]["entries"]
-    good = {(each["request"]["method"], urlsplit(each["request"]["url"]).path) for each in entries if succeeded(each)}
+    good = {
+        (entry["request"]["method"], urlsplit(entry["request"]["url"]).path) for entry in entries if succeeded(entry)
+    }
     return {
         str(operation)
         for operation in OPERATIONS
@@ -166,9 +170,9 @@ def carried_out(report: Path) -> set[str]:
 
 def succeeded(entry: Mapping[str, Any]) -> bool:
     """A browser that is sent on is sent on to somewhere, or to a page that says why not."""
-    sent_on = [each["value"] for each in entry["response"]["headers"] if each["name"].lower() == "location"]
+    sent_on = [header["value"] for header in entry["response"]["headers"] if header["name"].lower() == "location"]
     status = entry["response"]["status"]
-    return 200 <= status < 300 or (status == SEE_OTHER and not any(REFUSED in each for each in sent_on))
+    return 200 <= status < 300 or (status == SEE_OTHER and not any(REFUSED in item for item in sent_on))
 
 
 def operations() -> set[str]:

@@ -35,18 +35,18 @@ class Operation:
 
     @property
     def _json(self) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = self.described["requestBody"]["content"]["application/json"]
-        return found
+        result: Mapping[str, Any] = self.described["requestBody"]["content"]["application/json"]
+        return result
 
 
 def resolved(part: Mapping[str, Any]) -> Mapping[str, Any]:
     """What a `$ref` in the contract stands for; anything else stands for itself."""
     if "$ref" not in part:
         return part
-    found: Any = CONTRACT
+    result: Any = CONTRACT
     for name in part["$ref"].removeprefix("#/").split("/"):
-        found = found[name]
-    return {**found, **{name: value for name, value in part.items() if name != "$ref"}}
+        result = result[name]
+    return {**result, **{name: value for name, value in part.items() if name != "$ref"}}
 
 
 OPERATIONS = [
@@ -97,20 +97,22 @@ class PopulatedWorkspace:
         path: str | None = "/api/workspaces?limit=100"
         while path:
             page = operator.get(path)
-            yield from (each["id"] for each in page.json())
+            yield from (item["id"] for item in page.json())
             path = page.links["next"]["url"] if "next" in page.links else None
 
 
-def assert_problem(answer: httpx2.Response, status: int, code: str) -> dict[str, Any]:
+def assert_problem(response: httpx2.Response, status: int, code: str) -> dict[str, Any]:
     """The answer is the documented problem and nothing else."""
-    assert (answer.status_code, answer.headers["Content-Type"]) == (status, "application/problem+json"), answer.text
-    problem: dict[str, Any] = answer.json()
+    assert (response.status_code, response.headers["Content-Type"]) == (status, "application/problem+json"), (
+        response.text
+    )
+    problem: dict[str, Any] = response.json()
     assert problem.keys() - {"errors"} == {"type", "title", "status", "code", "detail"}
     assert (problem["status"], problem["code"]) == (status, code)
     assert problem["type"] == f"urn:plugboard:problem:{code}"
-    assert all(each.keys() == {"path", "message"} for each in problem.get("errors", []))
+    assert all(item.keys() == {"path", "message"} for item in problem.get("errors", []))
     return problem
 
 
-def documented(operation: Operation, answer: httpx2.Response) -> bool:
-    return str(answer.status_code) in operation.described["responses"]
+def documented(operation: Operation, response: httpx2.Response) -> bool:
+    return str(response.status_code) in operation.described["responses"]

@@ -77,12 +77,12 @@ def with_value(body: dict[str, Any], path: tuple[str, ...], value: Any) -> dict[
 def test_an_invalid_value_is_named_by_its_path_and_not_repeated(
     world: PopulatedWorkspace, operation: Operation, path: tuple[str, ...], value: Any
 ) -> None:
-    answer = world.send(operation, json=with_value(operation.example, path, value))
+    response = world.send(operation, json=with_value(operation.example, path, value))
 
-    problem = assert_problem(answer, 422, "invalid")
-    assert any(f"{each['path']}.".startswith(f"{'.'.join(path)}.") for each in problem["errors"]), problem
-    assert all(each["message"] for each in problem["errors"])
-    messages = " ".join([problem["detail"], *(each["message"] for each in problem["errors"])])
+    problem = assert_problem(response, 422, "invalid")
+    assert any(f"{error['path']}.".startswith(f"{'.'.join(path)}.") for error in problem["errors"]), problem
+    assert all(error["message"] for error in problem["errors"])
+    messages = " ".join([problem["detail"], *(error["message"] for error in problem["errors"])])
     assert "canary" not in messages
     assert str(VALUES["integer"]) not in messages
     assert str(VALUES["number"]) not in messages
@@ -101,11 +101,11 @@ def test_invalid_values_change_nothing(world: PopulatedWorkspace) -> None:
 @pytest.mark.requirement("AUT-16")
 @pytest.mark.parametrize("operation", WITH_BODY, ids=str)
 def test_an_unknown_field_is_refused_by_its_name(world: PopulatedWorkspace, operation: Operation) -> None:
-    answer = world.send(operation, json=operation.example | {"nmae": "canary-8d1f"})
+    response = world.send(operation, json=operation.example | {"nmae": "canary-8d1f"})
 
-    problem = assert_problem(answer, 422, "invalid")
+    problem = assert_problem(response, 422, "invalid")
     assert problem["errors"] == [{"path": "nmae", "message": "There is no such field."}]
-    assert "canary" not in answer.text
+    assert "canary" not in response.text
 
 
 @pytest.mark.parametrize("operation", WITH_BODY, ids=str)
@@ -114,7 +114,7 @@ def test_names_in_snake_case_are_unknown(world: PopulatedWorkspace, operation: O
 
     problem = assert_problem(world.send(operation, json=body), 422, "invalid")
 
-    assert {each["path"] for each in problem["errors"]} >= {"auth_type", "expires_at", "enabled_mcp_server_ids"}
+    assert {error["path"] for error in problem["errors"]} >= {"auth_type", "expires_at", "enabled_mcp_server_ids"}
 
 
 @pytest.mark.parametrize("operation", WITH_BODY, ids=str)
@@ -133,7 +133,7 @@ def test_a_missing_required_field_is_named(world: PopulatedWorkspace, operation:
     required = operation.body_schema.get("required", [])
 
     for name in required:
-        body = {each: value for each, value in operation.example.items() if each != name}
+        body = {item: value for item, value in operation.example.items() if item != name}
         problem = assert_problem(world.send(operation, json=body), 422, "invalid")
         assert {"path": name, "message": "This field is required."} in problem["errors"]
 
@@ -155,7 +155,7 @@ def test_a_missing_required_field_is_named(world: PopulatedWorkspace, operation:
 def test_a_name_is_one_line_and_not_blank(world: PopulatedWorkspace, operation: Operation, name: str) -> None:
     problem = assert_problem(world.send(operation, json=operation.example | {"name": name}), 422, "invalid")
 
-    assert [each["path"] for each in problem["errors"]] == ["name"]
+    assert [error["path"] for error in problem["errors"]] == ["name"]
 
 
 def test_at_most_20_errors_are_listed(world: PopulatedWorkspace) -> None:

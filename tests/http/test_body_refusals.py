@@ -72,11 +72,11 @@ def send(world: PopulatedWorkspace, operation: Operation, body: bytes) -> httpx2
 def test_a_body_that_is_not_plain_json_is_unreadable(
     world: PopulatedWorkspace, operation: Operation, body: bytes
 ) -> None:
-    answer = send(world, operation, body)
+    response = send(world, operation, body)
 
-    assert_problem(answer, 400, "unreadable")
-    assert documented(operation, answer)
-    assert CANARY not in answer.text
+    assert_problem(response, 400, "unreadable")
+    assert documented(operation, response)
+    assert CANARY not in response.text
 
 
 @for_every_body
@@ -84,9 +84,9 @@ def test_a_body_that_is_not_plain_json_is_unreadable(
 def test_a_body_that_is_no_object_is_one_error_without_a_field(
     world: PopulatedWorkspace, operation: Operation, body: bytes
 ) -> None:
-    answer = send(world, operation, body)
+    response = send(world, operation, body)
 
-    problem = assert_problem(answer, 422, "invalid")
+    problem = assert_problem(response, 422, "invalid")
     assert problem["errors"] == [{"path": "", "message": "Must be a JSON object."}]
 
 
@@ -95,10 +95,10 @@ def test_a_body_that_is_no_object_is_one_error_without_a_field(
 def test_a_body_of_another_media_type_is_not_parsed(
     world: PopulatedWorkspace, operation: Operation, headers: dict[str, str]
 ) -> None:
-    answer = world.send(operation, content=json.dumps(operation.example).encode(), headers=headers)
+    response = world.send(operation, content=json.dumps(operation.example).encode(), headers=headers)
 
-    assert_problem(answer, 415, "unsupported_media_type")
-    assert documented(operation, answer)
+    assert_problem(response, 415, "unsupported_media_type")
+    assert documented(operation, response)
 
 
 @for_every_body
@@ -117,19 +117,19 @@ def test_a_refused_body_changes_nothing(world: PopulatedWorkspace, operation: Op
 @pytest.mark.requirement("AUT-16")
 @for_every_body
 def test_64_levels_are_accepted(world: PopulatedWorkspace, operation: Operation) -> None:
-    answer = send(world, operation, b'{"a":' * 64 + b"1" + b"}" * 64)
+    response = send(world, operation, b'{"a":' * 64 + b"1" + b"}" * 64)
 
-    assert_problem(answer, 422, "invalid")  # no longer for its depth
+    assert_problem(response, 422, "invalid")  # no longer for its depth
 
 
 @pytest.mark.requirement("AUT-16")
 @for_every_body
 @pytest.mark.parametrize("size", [MEGABYTE + 1, 10_000_000])
 def test_a_body_that_is_too_large_gets_a_413(world: PopulatedWorkspace, operation: Operation, size: int) -> None:
-    answer = send(world, operation, b" " * size)
+    response = send(world, operation, b" " * size)
 
-    assert_problem(answer, 413, "too_large")
-    assert documented(operation, answer)
+    assert_problem(response, 413, "too_large")
+    assert documented(operation, response)
 
 
 @pytest.mark.requirement("AUT-16")
@@ -139,16 +139,16 @@ def test_a_chunked_body_has_the_same_limit(world: PopulatedWorkspace, operation:
         for _ in range(160):
             yield b" " * 65_536
 
-    answer = world.send(operation, content=chunks(), headers={"Content-Type": "application/json"})
+    response = world.send(operation, content=chunks(), headers={"Content-Type": "application/json"})
 
-    assert_problem(answer, 413, "too_large")
+    assert_problem(response, 413, "too_large")
 
 
 @for_every_body
 def test_a_body_of_exactly_the_limit_is_accepted(world: PopulatedWorkspace, operation: Operation) -> None:
-    answer = send(world, operation, b'{"unknown":1}'.ljust(MEGABYTE))
+    response = send(world, operation, b'{"unknown":1}'.ljust(MEGABYTE))
 
-    assert_problem(answer, 422, "invalid")
+    assert_problem(response, 422, "invalid")
 
 
 @for_every_body
@@ -156,9 +156,9 @@ def test_a_body_of_exactly_the_limit_is_accepted(world: PopulatedWorkspace, oper
 def test_a_media_type_may_have_parameters_and_any_case(
     world: PopulatedWorkspace, operation: Operation, media_type: str
 ) -> None:
-    answer = world.send(operation, content=b'{"unknown":1}', headers={"Content-Type": media_type})
+    response = world.send(operation, content=b'{"unknown":1}', headers={"Content-Type": media_type})
 
-    assert_problem(answer, 422, "invalid")
+    assert_problem(response, 422, "invalid")
 
 
 @for_every_body
@@ -167,8 +167,8 @@ def test_a_forbidden_request_is_refused_before_its_body_is_checked(
 ) -> None:
     stranger = world.workspace.plugboard.caller()
 
-    answer = stranger.request(
+    response = stranger.request(
         operation.method, world.path(operation), content=b"[", headers={"Content-Type": "application/json"}
     )
 
-    assert_problem(answer, 401, "unauthorized")
+    assert_problem(response, 401, "unauthorized")

@@ -47,13 +47,13 @@ def connected_to_the_impatient() -> Iterator[socket.socket]:
 
 def answers(connection: socket.socket) -> bytes:
     """All that comes until the other side ends it."""
-    said = b""
+    text = b""
     try:
         while piece := connection.recv(65_536):
-            said += piece
+            text += piece
     except ConnectionResetError:
         pass
-    return said
+    return text
 
 
 def test_bytes_after_a_body_are_not_headers(workspace: Workspace) -> None:
@@ -83,10 +83,10 @@ def test_a_client_that_pipelines_thousands_is_disconnected(workspace: Workspace)
     assert workspace.admin.get("/healthz").status_code == 200
 
 
-@pytest.mark.parametrize("said", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: x\r\n"])
-def test_a_client_with_a_slow_head_is_disconnected(said: bytes) -> None:
+@pytest.mark.parametrize("value", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: x\r\n"])
+def test_a_client_with_a_slow_head_is_disconnected(value: bytes) -> None:
     with connected_to_the_impatient() as connection:
-        connection.sendall(said)
+        connection.sendall(value)
 
         assert answers(connection) == b""
 

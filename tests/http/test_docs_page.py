@@ -34,9 +34,9 @@ class Elements(HTMLParser):
 
 @pytest.fixture
 def page(plugboard: Plugboard) -> Elements:
-    answer = plugboard.caller().get("/docs")
-    assert answer.headers["Content-Type"].startswith("text/html")
-    return Elements(answer.text)
+    response = plugboard.caller().get("/docs")
+    assert response.headers["Content-Type"].startswith("text/html")
+    return Elements(response.text)
 
 
 def test_every_operation_is_on_the_page(page: Elements) -> None:

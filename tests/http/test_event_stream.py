@@ -64,28 +64,28 @@ class Stream:
 @pytest.fixture(params=["/routed", "/direct"])
 def stream(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Stream]:
     """Served through Litestar's routing, and past it."""
-    made = Stream(request.param, io.StringIO())
+    stream_ = Stream(request.param, io.StringIO())
 
     async def handle() -> Response[None]:
-        return EventStreamResponse(made.events())
+        return EventStreamResponse(stream_.events())
 
     guards = [Public("a test's")]
     routes = [get("/routed", guards=guards)(handle), get("/direct", guards=guards, opt=on_fast_path({}))(handle)]
     app = build_router_app(Settings(data_dir=tmp_path), routes=routes)
-    with listening(RequestMiddleware(FastPath(app, problem_response), RequestLog(made.log))) as url:
-        made.url = url
-        yield made
+    with listening(RequestMiddleware(FastPath(app, problem_response), RequestLog(stream_.log))) as url:
+        stream_.url = url
+        yield stream_
 
 
-def chunks(answer: httpx2.Response) -> Iterator[bytes]:
-    return answer.iter_raw()
+def chunks(response: httpx2.Response) -> Iterator[bytes]:
+    return response.iter_raw()
 
 
 def test_headers_arrive_before_the_first_event_and_events_one_by_one(stream: Stream) -> None:
-    with caller(stream.url) as client, client.stream("GET", stream.path) as answer:
-        assert answer.status_code == 200
-        assert answer.headers["Content-Type"] == "text/event-stream; charset=utf-8"
-        received = chunks(answer)
+    with caller(stream.url) as client, client.stream("GET", stream.path) as response:
+        assert response.status_code == 200
+        assert response.headers["Content-Type"] == "text/event-stream; charset=utf-8"
+        received = chunks(response)
         for number in range(3):
             stream.put(ServerSentEvent(str(number), type="count", id=f"e{number}"))
             assert next(received) == f"event: count\nid: e{number}\ndata: {number}\n\n".encode()
@@ -97,19 +97,19 @@ def test_headers_arrive_before_the_first_event_and_events_one_by_one(stream: Str
 
 def test_a_stream_has_the_headers_of_every_response_and_no_compression(stream: Stream) -> None:
     headers = {"X-Request-Id": "find-me-again", "Accept-Encoding": "gzip, br"}
-    with caller(stream.url) as client, client.stream("GET", stream.path, headers=headers) as answer:
-        assert answer.headers["X-Request-Id"] == "find-me-again"
-        assert answer.headers["X-Content-Type-Options"] == "nosniff"
-        assert answer.headers["Cache-Control"] == "no-store"
-        assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
-        assert "Content-Encoding" not in answer.headers
-        assert "Content-Length" not in answer.headers
+    with caller(stream.url) as client, client.stream("GET", stream.path, headers=headers) as response:
+        assert response.headers["X-Request-Id"] == "find-me-again"
+        assert response.headers["X-Content-Type-Options"] == "nosniff"
+        assert response.headers["Cache-Control"] == "no-store"
+        assert "frame-ancestors 'none'" in response.headers["Content-Security-Policy"]
+        assert "Content-Encoding" not in response.headers
+        assert "Content-Length" not in response.headers
 
 
 def test_the_log_line_is_written_at_the_end_with_all_bytes(stream: Stream) -> None:
     event = ServerSentEvent("x" * 1000)
-    with caller(stream.url) as client, client.stream("GET", stream.path) as answer:
-        received = chunks(answer)
+    with caller(stream.url) as client, client.stream("GET", stream.path) as response:
+        received = chunks(response)
         stream.put(event)
         next(received)
         assert stream.log.getvalue() == ""
@@ -124,8 +124,8 @@ def test_the_log_line_is_written_at_the_end_with_all_bytes(stream: Stream) -> No
 
 
 def test_a_client_that_disconnects_cancels_the_generator(stream: Stream) -> None:
-    with caller(stream.url) as client, client.stream("GET", stream.path) as answer:
-        received = chunks(answer)
+    with caller(stream.url) as client, client.stream("GET", stream.path) as response:
+        received = chunks(response)
         stream.put(ServerSentEvent("one"))
         next(received)
         assert not stream.closed.is_set()
@@ -143,41 +143,41 @@ def test_a_test_that_calls_all_operations_does_not_wait_for_the_end_of_a_stream(
 
 def test_head_has_the_headers_and_starts_no_stream(stream: Stream) -> None:
     with caller(stream.url) as client:
-        answer = client.head(stream.path)
+        response = client.head(stream.path)
 
-    assert answer.status_code == 200
-    assert answer.headers["Content-Type"] == "text/event-stream; charset=utf-8"
+    assert response.status_code == 200
+    assert response.headers["Content-Type"] == "text/event-stream; charset=utf-8"
     assert not stream.started.is_set()
 
 
 def test_shutdown_ends_an_open_stream_in_order(tmp_path: Path) -> None:
-    made = Stream("/routed", io.StringIO())
+    stream_ = Stream("/routed", io.StringIO())
 
     async def handle() -> Response[None]:
-        return EventStreamResponse(made.events())
+        return EventStreamResponse(stream_.events())
 
     app = build_router_app(Settings(data_dir=tmp_path), routes=[get("/routed", guards=[Public("a test's")])(handle)])
     with listening(RequestMiddleware(app)) as url:
         client = caller(url)
         request = client.build_request("GET", "/routed")
-        answer = client.send(request, stream=True)
-        received = chunks(answer)
-        made.put(ServerSentEvent("one"))
+        response = client.send(request, stream=True)
+        received = chunks(response)
+        stream_.put(ServerSentEvent("one"))
         next(received)
     # the server, which waits for all responses without a limit, has stopped
-    assert made.closed.is_set()
+    assert stream_.closed.is_set()
     assert list(received) == []  # complete: an interrupted response would raise
-    answer.close()
+    response.close()
     client.close()
 
 
 async def test_the_next_event_is_generated_only_when_the_connection_is_writable() -> None:
-    made: list[int] = []
+    created: list[int] = []
     room = asyncio.Semaphore(3)  # for the head and two events
 
     async def events() -> AsyncGenerator[ServerSentEvent, None]:
         for number in range(1000):
-            made.append(number)
+            created.append(number)
             yield ServerSentEvent("x" * 65_536)
 
     stalled, gone = asyncio.Event(), asyncio.Event()
@@ -196,11 +196,11 @@ async def test_the_next_event_is_generated_only_when_the_connection_is_writable(
     scope: Any = {"type": "http", "state": {}}
     sending = asyncio.create_task(EventStreamResponse(events())(scope, receive, send))
     await stalled.wait()
-    assert made == [0, 1, 2]  # the third is made and waits
+    assert created == [0, 1, 2]  # the third is made and waits
 
     gone.set()
     await sending
-    assert made == [0, 1, 2]
+    assert created == [0, 1, 2]
 
 
 @pytest.mark.parametrize(

@@ -50,20 +50,20 @@ def parts(value: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def test_the_committed_contract_is_the_generated_one() -> None:
-    said = build_router_app(Settings()).state.openapi.yaml.decode()
+    text = build_router_app(Settings()).state.openapi.yaml.decode()
     committed = CONTRACT_FILE.read_text()
 
     difference = "".join(
-        difflib.unified_diff(committed.splitlines(keepends=True), said.splitlines(keepends=True), "committed", "code")
+        difflib.unified_diff(committed.splitlines(keepends=True), text.splitlines(keepends=True), "committed", "code")
     )
     assert not difference, f"openapi.yaml is not what the code says: run `make openapi`.\n{difference}"
 
 
 def test_the_served_contract_is_the_committed_one(plugboard: Plugboard) -> None:
-    answer = plugboard.caller().get("/openapi.yaml")
+    response = plugboard.caller().get("/openapi.yaml")
 
-    assert answer.headers["Content-Type"].startswith("application/yaml")
-    assert answer.content == CONTRACT_FILE.read_bytes()
+    assert response.headers["Content-Type"].startswith("application/yaml")
+    assert response.content == CONTRACT_FILE.read_bytes()
 
 
 def test_make_openapi_prints_the_contract(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
@@ -92,7 +92,7 @@ def test_every_route_is_in_it() -> None:
         for method in getattr(route, "methods", ()) - {"OPTIONS", "HEAD"}
     }
 
-    assert served == {(each.method, re.sub(r"\{\w+\}", "{}", each.path)) for each in OPERATIONS}
+    assert served == {(operation.method, re.sub(r"\{\w+\}", "{}", operation.path)) for operation in OPERATIONS}
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=str)
@@ -105,14 +105,14 @@ def test_every_operation_describes_its_effect_and_requirements(operation: Operat
     asks_for_a_key = operation.path.startswith(("/api/", "/metrics")) and operation.path not in OAUTH_CALLBACKS
     assert described["security"] == ([{"apiKey": []}] if asks_for_a_key else [])
     assert set(described["tags"]) <= {tag["name"] for tag in CONTRACT["tags"]}
-    assert all(each["description"] and each["schema"] for each in described.get("parameters", []))
+    assert all(item["description"] and item["schema"] for item in described.get("parameters", []))
 
 
 def test_operation_ids_are_unique_and_fit_for_method_names() -> None:
-    ids = [str(each) for each in OPERATIONS]
+    ids = [str(operation) for operation in OPERATIONS]
 
     assert len(set(ids)) == len(ids)
-    assert all(re.fullmatch(r"[a-z][A-Za-z]{2,39}", each) for each in ids)
+    assert all(re.fullmatch(r"[a-z][A-Za-z]{2,39}", id_) for id_ in ids)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=str)
@@ -151,7 +151,7 @@ def test_an_example_of_a_parameter_is_valid(operation: Operation) -> None:
 @pytest.mark.parametrize("operation", OPERATIONS, ids=str)
 def test_the_errors_of_an_operation_follow_from_its_input(operation: Operation) -> None:
     statuses = set(operation.described["responses"])
-    names = {each["name"] for each in operation.described.get("parameters", [])}
+    names = {item["name"] for item in operation.described.get("parameters", [])}
 
     assert {"401", "500", "503"} <= statuses or operation.described["security"] == []
     assert ("404" in statuses) == ("{" in operation.path)
@@ -220,7 +220,7 @@ def test_credentials_are_write_only_and_in_no_response() -> None:
     secrets = [fields[name] for name in fields if name != "headers"] + [fields["headers"]["additionalProperties"]]
     outgoing = {name for name in SCHEMAS if not name.endswith(("Draft", "Change"))}
 
-    assert all(each["format"] == "password" and each["writeOnly"] is True for each in secrets)
+    assert all(secret["format"] == "password" and secret["writeOnly"] is True for secret in secrets)
     assert SCHEMAS["ConfigDraft"]["additionalProperties"] is False
     for name in outgoing:
         assert "config" not in SCHEMAS[name].get("properties", {})

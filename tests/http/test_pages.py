@@ -5,20 +5,24 @@ import pytest
 from tests.harness import Plugboard, Workspace
 from tests.http.operations_on_workspace import OPERATIONS, Operation, PopulatedWorkspace, assert_problem
 
-LISTS = [each for each in OPERATIONS if "cursor" in {part["name"] for part in each.described.get("parameters", [])}]
+LISTS = [
+    operation
+    for operation in OPERATIONS
+    if "cursor" in {part["name"] for part in operation.described.get("parameters", [])}
+]
 
 
 def test_pages_follow_each_other_to_the_end(any_workspace: Workspace) -> None:
-    made = [any_workspace.make_agent(name=f"Agent {number}") for number in range(7)]
+    created = [any_workspace.make_agent(name=f"Agent {number}") for number in range(7)]
 
     pages, path = [], f"{any_workspace.agents}?limit=3"
     while path:
-        answer = any_workspace.admin.get(path)
-        pages.append(answer.json())
-        path = answer.links["next"]["url"] if "next" in answer.links else None
+        response = any_workspace.admin.get(path)
+        pages.append(response.json())
+        path = response.links["next"]["url"] if "next" in response.links else None
 
     assert [len(page) for page in pages] == [3, 3, 1]
-    assert [agent for page in pages for agent in page] == made
+    assert [agent for page in pages for agent in page] == created
 
 
 def test_a_page_with_exactly_the_rest_is_the_last(workspace: Workspace) -> None:
@@ -28,9 +32,9 @@ def test_a_page_with_exactly_the_rest_is_the_last(workspace: Workspace) -> None:
 
 
 def test_an_empty_list_is_an_empty_array(workspace: Workspace) -> None:
-    answer = workspace.admin.get(workspace.agents)
+    response = workspace.admin.get(workspace.agents)
 
-    assert (answer.json(), "Link" in answer.headers) == ([], False)
+    assert (response.json(), "Link" in response.headers) == ([], False)
 
 
 def test_an_item_created_between_two_pages_appears_in_order(workspace: Workspace) -> None:
@@ -90,18 +94,18 @@ def test_a_cursor_with_any_letter_changed_is_refused(workspace: Workspace) -> No
 @pytest.mark.parametrize("operation", LISTS, ids=str)
 @pytest.mark.parametrize("limit", ["1", "100"])
 def test_a_limit_from_1_to_100_is_accepted(world: PopulatedWorkspace, operation: Operation, limit: str) -> None:
-    answer = world.workspace.admin.get(f"{world.path(operation)}?limit={limit}")
+    response = world.workspace.admin.get(f"{world.path(operation)}?limit={limit}")
 
     if operation.path == "/api/workspaces":
-        answer = world.workspace.plugboard.operator.get(f"{operation.path}?limit={limit}")
-    assert answer.status_code == 200
-    assert len(answer.json()) <= int(limit)
+        response = world.workspace.plugboard.operator.get(f"{operation.path}?limit={limit}")
+    assert response.status_code == 200
+    assert len(response.json()) <= int(limit)
 
 
 def test_a_page_has_50_entries_by_default(workspace: Workspace) -> None:
     for number in range(51):
         workspace.make_agent(name=f"Agent {number}")
 
-    answer = workspace.admin.get(workspace.agents)
+    response = workspace.admin.get(workspace.agents)
 
-    assert (len(answer.json()), "next" in answer.links) == (50, True)
+    assert (len(response.json()), "next" in response.links) == (50, True)

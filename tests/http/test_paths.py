@@ -52,9 +52,9 @@ def test_a_malformed_id_is_not_found(world: PopulatedWorkspace, operation: Opera
 
     for text in NO_IDS.values():
         path = operation.path.format(**{**world.ids, name: text})
-        answer = world.workspace.admin.request(operation.method, path, json=body)
-        assert_problem(answer, 404, "not_found")
-        assert documented(operation, answer)
+        response = world.workspace.admin.request(operation.method, path, json=body)
+        assert_problem(response, 404, "not_found")
+        assert documented(operation, response)
 
 
 @pytest.mark.parametrize("name", ["ticket", "serviceType", "issuer"])
@@ -64,11 +64,11 @@ def test_an_unknown_state_or_ticket_leads_nowhere(world: PopulatedWorkspace, nam
 
     for operation in OPERATIONS:
         if f"{{{name}}}" in operation.path:
-            answer = stranger.request(operation.method, operation.path.format(**{**world.ids, name: text}))
-            if answer.status_code != 303:
-                assert_problem(answer, 404, "not_found")
+            response = stranger.request(operation.method, operation.path.format(**{**world.ids, name: text}))
+            if response.status_code != 303:
+                assert_problem(response, 404, "not_found")
             else:
-                assert answer.headers["Location"] == "/connected?error=expired"
+                assert response.headers["Location"] == "/connected?error=expired"
 
 
 @pytest.mark.parametrize("text", NO_IDS.values(), ids=NO_IDS)
@@ -132,10 +132,10 @@ def test_a_repeated_request_with_a_trailing_slash_runs_once(workspace: Workspace
 
 
 def methods_by_path() -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    expected: dict[str, list[str]] = {}
     for operation in OPERATIONS:
-        found.setdefault(operation.path, []).append(operation.method)
-    return found
+        expected.setdefault(operation.path, []).append(operation.method)
+    return expected
 
 
 def allow(path: str, methods: list[str]) -> str:
@@ -149,52 +149,58 @@ def test_a_405_names_the_allowed_methods(world: PopulatedWorkspace, path: str, m
     others = {"GET", "POST", "PUT", "PATCH", "DELETE", "TRACE"} - {*methods}
 
     for method in others:
-        answer = world.workspace.plugboard.caller().request(method, path.format(**world.ids))
-        assert_problem(answer, 405, "method_not_allowed")
-        assert answer.headers["Allow"] == allow(path, methods)
+        response = world.workspace.plugboard.caller().request(method, path.format(**world.ids))
+        assert_problem(response, 405, "method_not_allowed")
+        assert response.headers["Allow"] == allow(path, methods)
 
 
 @pytest.mark.parametrize(("path", "methods"), methods_by_path().items(), ids=methods_by_path())
 def test_options_names_the_allowed_methods(world: PopulatedWorkspace, path: str, methods: list[str]) -> None:
-    answer = world.workspace.plugboard.caller().request("OPTIONS", path.format(**world.ids))
+    response = world.workspace.plugboard.caller().request("OPTIONS", path.format(**world.ids))
 
-    assert (answer.status_code, answer.headers["Allow"], answer.content) == (204, allow(path, methods), b"")
+    assert (response.status_code, response.headers["Allow"], response.content) == (204, allow(path, methods), b"")
 
 
 @pytest.mark.parametrize(
-    "operation", [each for each in OPERATIONS if each.method == "GET" and each.path not in OAUTH_CALLBACKS], ids=str
+    "operation",
+    [operation for operation in OPERATIONS if operation.method == "GET" and operation.path not in OAUTH_CALLBACKS],
+    ids=str,
 )
 def test_head_is_get_without_the_body(world: PopulatedWorkspace, operation: Operation) -> None:
     of_operators = operation.path in ("/api/workspaces", "/metrics")
     caller = world.workspace.plugboard.operator if of_operators else world.workspace.admin
     path = world.path(operation)
 
-    got, head = caller.get(path), caller.head(path)
+    received, head = caller.get(path), caller.head(path)
 
-    assert (head.status_code, head.content) == (got.status_code, b"")
-    assert got.status_code == WITHOUT_A_TICKET.get(str(operation), 200)
+    assert (head.status_code, head.content) == (received.status_code, b"")
+    assert received.status_code == WITHOUT_A_TICKET.get(str(operation), 200)
     same = {"Content-Length", "Content-Type", "ETag", "Link", "Location"}
     for name in same - {"Content-Length"} if operation.path == "/metrics" else same:  # its numbers grow meanwhile
-        assert head.headers.get(name) == got.headers.get(name)
+        assert head.headers.get(name) == received.headers.get(name)
 
 
 @pytest.mark.parametrize("path", OAUTH_CALLBACKS)
 def test_head_does_not_run_the_oauth_callback(world: PopulatedWorkspace, path: str) -> None:
-    answer = world.workspace.plugboard.caller().head(path.format(**world.ids))
+    response = world.workspace.plugboard.caller().head(path.format(**world.ids))
 
-    assert (answer.status_code, answer.headers["Allow"], answer.content) == (405, "GET, OPTIONS", b"")
+    assert (response.status_code, response.headers["Allow"], response.content) == (405, "GET, OPTIONS", b"")
 
 
 @pytest.mark.parametrize(
     "operation",
-    [each for each in OPERATIONS if each.path.startswith("/api/") and each.path not in OAUTH_CALLBACKS],
+    [
+        operation
+        for operation in OPERATIONS
+        if operation.path.startswith("/api/") and operation.path not in OAUTH_CALLBACKS
+    ],
     ids=str,
 )
 def test_head_requires_a_key_like_get(world: PopulatedWorkspace, operation: Operation) -> None:
-    answer = world.workspace.plugboard.caller().head(world.path(operation))
+    response = world.workspace.plugboard.caller().head(world.path(operation))
 
-    assert answer.status_code == (401 if "GET" in methods_by_path()[operation.path] else 405)
-    assert answer.content == b""
+    assert response.status_code == (401 if "GET" in methods_by_path()[operation.path] else 405)
+    assert response.content == b""
 
 
 @pytest.mark.parametrize(
@@ -227,56 +233,62 @@ def test_head_requires_a_key_like_get(world: PopulatedWorkspace, operation: Oper
 def test_a_query_is_parsed_strictly_and_never_breaks_anything(
     world: PopulatedWorkspace, query: str, status: int
 ) -> None:
-    lists = [each for each in OPERATIONS if "cursor" in {p["name"] for p in each.described.get("parameters", [])}]
+    lists = [
+        operation
+        for operation in OPERATIONS
+        if "cursor" in {p["name"] for p in operation.described.get("parameters", [])}
+    ]
 
     for operation in lists:
         caller = world.workspace.plugboard.operator if operation.path == "/api/workspaces" else world.workspace.admin
-        answer = caller.get(f"{world.path(operation)}?{query}")
-        assert answer.status_code == status, (operation, answer.text)
-        assert documented(operation, answer)
+        response = caller.get(f"{world.path(operation)}?{query}")
+        assert response.status_code == status, (operation, response.text)
+        assert documented(operation, response)
 
 
 @pytest.mark.parametrize("text", ["", "yes", "1", "TRUE", "%00", "true%00"])
 def test_a_flag_is_true_or_false(world: PopulatedWorkspace, text: str) -> None:
-    answer = world.workspace.admin.delete(f"{world.workspace.servers}/{world.ids['serverId']}?detach={text}")
+    response = world.workspace.admin.delete(f"{world.workspace.servers}/{world.ids['serverId']}?detach={text}")
 
-    assert assert_problem(answer, 422, "invalid")["errors"][0]["path"] == "detach"
+    assert assert_problem(response, 422, "invalid")["errors"][0]["path"] == "detach"
 
 
 def test_a_query_cannot_inject_a_header(workspace: Workspace) -> None:
     workspace.make_server(), workspace.make_server()
 
-    answer = workspace.admin.get(f"{workspace.servers}?limit=1&x=%0d%0aSet-Cookie:%20a=b&y=%22%3e;rel=%22first%22")
+    response = workspace.admin.get(f"{workspace.servers}?limit=1&x=%0d%0aSet-Cookie:%20a=b&y=%22%3e;rel=%22first%22")
 
-    assert "Set-Cookie" not in answer.headers
-    assert answer.links.keys() == {"next"}
-    assert answer.links["next"]["url"].startswith(f"{workspace.servers}?")
+    assert "Set-Cookie" not in response.headers
+    assert response.links.keys() == {"next"}
+    assert response.links["next"]["url"].startswith(f"{workspace.servers}?")
 
 
 @pytest.mark.parametrize(
-    "given", ["short", "x" * 65, "with space", "a;b=c\tdddd", "<script>alert(1)</script>", "é" * 9]
+    "value", ["short", "x" * 65, "with space", "a;b=c\tdddd", "<script>alert(1)</script>", "é" * 9]
 )
-def test_a_request_id_that_could_confuse_a_log_is_replaced(world: PopulatedWorkspace, given: str) -> None:
-    answer = world.workspace.admin.get("/healthz", headers={"X-Request-Id": given.encode("latin-1")})
+def test_a_request_id_that_could_confuse_a_log_is_replaced(world: PopulatedWorkspace, value: str) -> None:
+    response = world.workspace.admin.get("/healthz", headers={"X-Request-Id": value.encode("latin-1")})
 
-    assert answer.headers.get_list("X-Request-Id") != [given]
-    assert len(answer.headers["X-Request-Id"]) == 24
+    assert response.headers.get_list("X-Request-Id") != [value]
+    assert len(response.headers["X-Request-Id"]) == 24
 
 
 def test_very_many_headers_are_accepted(world: PopulatedWorkspace) -> None:
-    answer = world.workspace.admin.get(world.workspace.path, headers={f"X-Header-{n}": "x" * 20 for n in range(1000)})
+    response = world.workspace.admin.get(world.workspace.path, headers={f"X-Header-{n}": "x" * 20 for n in range(1000)})
 
-    assert answer.status_code == 200
+    assert response.status_code == 200
 
 
 @pytest.mark.parametrize("value", ["", '"', "1", 'W/"1"', '"0"', "null", '"' + "1" * 5000 + '"', "é"])
 @pytest.mark.parametrize("name", ["serverId", "agentId", "workspaceId"])
 def test_an_etag_that_is_not_the_current_one_is_stale(world: PopulatedWorkspace, name: str, value: str) -> None:
-    operation = next(each for each in OPERATIONS if each.method == "PUT" and each.path.endswith(f"{{{name}}}"))
+    operation = next(
+        operation for operation in OPERATIONS if operation.method == "PUT" and operation.path.endswith(f"{{{name}}}")
+    )
 
-    answer = world.send(operation, content=json.dumps({}).encode(), headers=as_latin({"If-Match": value}))
+    response = world.send(operation, content=json.dumps({}).encode(), headers=as_latin({"If-Match": value}))
 
-    assert_problem(answer, 412, "stale")
+    assert_problem(response, 412, "stale")
 
 
 @pytest.mark.parametrize("value", ["", "x" * 256, "with space", "é"])
@@ -284,11 +296,13 @@ def test_an_idempotency_key_of_another_form_is_refused(world: PopulatedWorkspace
     before = world.stored()
 
     for operation in OPERATIONS:
-        if "Idempotency-Key" not in {each["name"] for each in operation.described.get("parameters", [])}:
+        if "Idempotency-Key" not in {item["name"] for item in operation.described.get("parameters", [])}:
             continue
         body = {name: text for name, text in operation.example.items() if name not in ("agentIds", "enabled")}
-        answer = world.send(operation, content=json.dumps(body).encode(), headers=as_latin({"Idempotency-Key": value}))
-        assert assert_problem(answer, 422, "invalid")["errors"][0]["path"] == "Idempotency-Key"
+        response = world.send(
+            operation, content=json.dumps(body).encode(), headers=as_latin({"Idempotency-Key": value})
+        )
+        assert assert_problem(response, 422, "invalid")["errors"][0]["path"] == "Idempotency-Key"
 
     assert world.stored() == before
 

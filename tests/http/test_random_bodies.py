@@ -31,12 +31,12 @@ def world(on_sqlite: Plugboard) -> PopulatedWorkspace:
 
 
 def sent(world: PopulatedWorkspace, operation: Operation, body: bytes) -> None:
-    answer = world.send(operation, content=body, headers={"Content-Type": "application/json"})
+    response = world.send(operation, content=body, headers={"Content-Type": "application/json"})
 
-    assert answer.status_code < 500
-    assert documented(operation, answer)
-    if answer.status_code >= 400:
-        assert_problem(answer, answer.status_code, answer.json()["code"])
+    assert response.status_code < 500
+    assert documented(operation, response)
+    if response.status_code >= 400:
+        assert_problem(response, response.status_code, response.json()["code"])
 
 
 @QUICKLY

@@ -49,18 +49,18 @@ def lines(stream: io.StringIO) -> list[dict[str, Any]]:
 def test_every_response_has_security_headers_and_forbids_caching(
     world: PopulatedWorkspace, method: str, path: str, status: int
 ) -> None:
-    answer = world.workspace.plugboard.caller().request(method, path)
+    response = world.workspace.plugboard.caller().request(method, path)
 
-    assert answer.status_code == status
-    assert {name: answer.headers.get_list(name) for name in SAFE} == {name: [value] for name, value in SAFE.items()}
-    assert re.fullmatch("[0-9a-f]{24}", answer.headers["X-Request-Id"])
+    assert response.status_code == status
+    assert {name: response.headers.get_list(name) for name in SAFE} == {name: [value] for name, value in SAFE.items()}
+    assert re.fullmatch("[0-9a-f]{24}", response.headers["X-Request-Id"])
 
 
-@pytest.mark.parametrize("given", ["my-request-1", "x" * 64, "A.b_c-d.8"])
-def test_a_callers_request_id_is_kept(world: PopulatedWorkspace, given: str) -> None:
-    answer = world.workspace.plugboard.caller().get("/healthz", headers={"X-Request-Id": given})
+@pytest.mark.parametrize("value", ["my-request-1", "x" * 64, "A.b_c-d.8"])
+def test_a_callers_request_id_is_kept(world: PopulatedWorkspace, value: str) -> None:
+    response = world.workspace.plugboard.caller().get("/healthz", headers={"X-Request-Id": value})
 
-    assert answer.headers.get_list("X-Request-Id") == [given]
+    assert response.headers.get_list("X-Request-Id") == [value]
 
 
 def test_no_two_requests_have_the_same_id(world: PopulatedWorkspace) -> None:
@@ -70,27 +70,27 @@ def test_no_two_requests_have_the_same_id(world: PopulatedWorkspace) -> None:
 
 
 def test_the_request_id_leads_to_the_audit_record(workspace: Workspace) -> None:
-    answer = workspace.admin.post(workspace.agents, json={"name": "A"}, headers={"X-Request-Id": "find-me-again"})
+    response = workspace.admin.post(workspace.agents, json={"name": "A"}, headers={"X-Request-Id": "find-me-again"})
 
-    assert answer.headers["X-Request-Id"] == "find-me-again"
+    assert response.headers["X-Request-Id"] == "find-me-again"
     assert workspace.admin.get(workspace.audit).json()[0]["requestId"] == "find-me-again"
 
 
 def test_a_request_is_a_line_in_the_log(world: PopulatedWorkspace) -> None:
     stream = io.StringIO()
     with logging_to(stream, world) as url, caller(url, world.workspace.key) as admin:
-        answer = admin.get(f"{world.workspace.servers}/{world.ids['serverId']}?secret=canary")
+        response = admin.get(f"{world.workspace.servers}/{world.ids['serverId']}?secret=canary")
 
     (line,) = lines(stream)
     assert line.pop("ms") > 0
-    assert line.pop("bytes") == len(answer.content)
+    assert line.pop("bytes") == len(response.content)
     assert line.pop("at").endswith("Z")
     assert line.pop("key").startswith("key_")
     assert line == {
         "level": "info",
         "logger": "plugboard.request",
         "message": "request",
-        "request_id": answer.headers["X-Request-Id"],
+        "request_id": response.headers["X-Request-Id"],
         "method": "GET",
         "route": "/api/workspaces/{workspace_id}/mcp-servers/{server_id}",
         "status": 200,

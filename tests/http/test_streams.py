@@ -23,7 +23,7 @@ def connected(workspace: Workspace) -> Iterator[socket.socket]:
 
 
 def head(workspace: Workspace, *lines: str, method: str = "POST") -> bytes:
-    given = [
+    values = [
         f"{method} {workspace.servers} HTTP/1.1",
         "Host: plugboard.example.com",
         f"Authorization: Bearer {workspace.key}",
@@ -31,7 +31,7 @@ def head(workspace: Workspace, *lines: str, method: str = "POST") -> bytes:
         "Connection: close",
         *lines,
     ]
-    return "\r\n".join([*given, "", ""]).encode("latin-1")
+    return "\r\n".join([*values, "", ""]).encode("latin-1")
 
 
 def answer(connection: socket.socket) -> bytes:
@@ -62,7 +62,7 @@ def test_a_body_sent_byte_by_byte_is_read(workspace: Workspace) -> None:
             connection.sendall(bytes([byte]))
         assert answer(connection).startswith(b"HTTP/1.1 201 ")
 
-    assert [each["name"] for each in workspace.admin.get(workspace.servers).json()] == ["Slow"]
+    assert [item["name"] for item in workspace.admin.get(workspace.servers).json()] == ["Slow"]
 
 
 @pytest.mark.parametrize(

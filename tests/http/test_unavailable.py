@@ -22,10 +22,10 @@ def test_the_log_has_the_reason_of_a_503_and_the_response_only_a_retry_time(
 ) -> None:
     app = RequestMiddleware(build_router_app(Settings(data_dir=tmp_path), routes=[busy]))
     with caplog.at_level(logging.WARNING), listening(app) as url, caller(url) as anyone:
-        answer = anyone.get("/busy")
+        response = anyone.get("/busy")
 
-    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")
-    assert "Throttling" not in answer.text
+    assert (response.status_code, response.headers["Retry-After"]) == (503, "1")
+    assert "Throttling" not in response.text
     (line,) = [record for record in caplog.records if record.message == "unavailable"]
     assert line.__dict__["detail"] == "DynamoDB answered ThrottlingException"
-    assert line.__dict__["request_id"] == answer.headers["X-Request-Id"]
+    assert line.__dict__["request_id"] == response.headers["X-Request-Id"]

@@ -58,10 +58,10 @@ def test_the_image_downloads_nothing_unpinned() -> None:
 
 
 def test_no_secret_is_in_the_image() -> None:
-    told = "\n".join(arguments_of("ENV") + arguments_of("ARG"))
+    text = "\n".join(arguments_of("ENV") + arguments_of("ARG"))
 
-    assert not re.search(r"KEY|SECRET|TOKEN|PASSWORD", told)
-    assert "PLUGBOARD_HOST=0.0.0.0" in told
+    assert not re.search(r"KEY|SECRET|TOKEN|PASSWORD", text)
+    assert "PLUGBOARD_HOST=0.0.0.0" in text
     assert arguments_of("VOLUME") == ['["/data"]']
 
 

@@ -107,11 +107,11 @@ def test_audit_records_cannot_be_deleted_or_changed() -> None:
 
 
 def test_the_policy_has_no_wildcards() -> None:
-    for given in properties("ServicePolicy")["PolicyDocument"]["Statement"]:
-        assert not [action for action in given["Action"] if "*" in action]
-        assert given["Resource"] != "*"
-        if any(action.startswith("kms:") for action in given["Action"]):
-            assert given["Condition"] == {"StringEquals": {"kms:EncryptionContext:app": "plugboard"}}
+    for statement in properties("ServicePolicy")["PolicyDocument"]["Statement"]:
+        assert not [action for action in statement["Action"] if "*" in action]
+        assert statement["Resource"] != "*"
+        if any(action.startswith("kms:") for action in statement["Action"]):
+            assert statement["Condition"] == {"StringEquals": {"kms:EncryptionContext:app": "plugboard"}}
 
 
 def test_the_root_key_rotates_and_decrypts_only_for_the_service() -> None:
@@ -132,11 +132,11 @@ def test_the_stack_can_be_created_and_outputs_the_settings(endpoint: str) -> Non
     name = table_by_stack(endpoint)
 
     cloudformation = boto3.session.Session().client("cloudformation", endpoint_url=endpoint)
-    made = cloudformation.describe_stacks(StackName=name)["Stacks"][0]
-    outputs = {output["OutputKey"]: output["OutputValue"] for output in made["Outputs"]}
+    created = cloudformation.describe_stacks(StackName=name)["Stacks"][0]
+    outputs = {output["OutputKey"]: output["OutputValue"] for output in created["Outputs"]}
     cloudformation.close()
 
-    assert made["StackStatus"] == "CREATE_COMPLETE"
+    assert created["StackStatus"] == "CREATE_COMPLETE"
     assert outputs["TableName"] == name
     assert outputs["TableArn"].endswith(f":table/{name}")
     assert ":key/" in outputs["RootKeyArn"]

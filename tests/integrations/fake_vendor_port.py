@@ -37,7 +37,7 @@ class FakeVendorPort(PermanentCredential, Generic[A]):
         *,
         lasting: bool = False,  # noqa: ARG002  the port is like that
     ) -> AsyncIterator[ScriptedResponse]:
-        given = {**headers, "Authorization": f"Bearer {self._token}"}
+        values = {**headers, "Authorization": f"Bearer {self._token}"}
         async with httpx2.AsyncClient(verify=NO_TLS, trust_env=False) as client:
-            answer = await client.request(method, url, headers=given, content=body)
-        yield ScriptedResponse(answer.status_code, answer.content, dict(answer.headers), answer.reason_phrase)
+            response = await client.request(method, url, headers=values, content=body)
+        yield ScriptedResponse(response.status_code, response.content, dict(response.headers), response.reason_phrase)

@@ -26,7 +26,7 @@ class SampleParams(Params):
 
 
 @pytest.mark.parametrize(
-    ("given", "meant"),
+    ("arguments", "meant"),
     [
         pytest.param({"name": ["Ada"]}, {"name": "Ada"}, id="a list of one"),
         pytest.param({"limit": ["5"]}, {"limit": 5}, id="a list of a number as text"),
@@ -45,14 +45,14 @@ class SampleParams(Params):
         pytest.param({"labels": ["a"]}, {"labels": ["a"]}, id="a list of one, where a list is taken"),
     ],
 )
-def test_slightly_wrong_arguments_are_corrected(given: dict[str, Any], meant: dict[str, Any]) -> None:
-    found = SampleParams.model_validate(given)
+def test_slightly_wrong_arguments_are_corrected(arguments: dict[str, Any], meant: dict[str, Any]) -> None:
+    result = SampleParams.model_validate(arguments)
 
-    assert {name: getattr(found, name) for name in meant} == meant
+    assert {name: getattr(result, name) for name in meant} == meant
 
 
 @pytest.mark.parametrize(
-    "given",
+    "arguments",
     [
         {"name": ["Ada", "Grace"]},
         {"name": [["Ada"]]},
@@ -63,6 +63,6 @@ def test_slightly_wrong_arguments_are_corrected(given: dict[str, Any], meant: di
     ],
     ids=range(6),
 )
-def test_ambiguous_arguments_are_refused(given: dict[str, Any]) -> None:
+def test_ambiguous_arguments_are_refused(arguments: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="validation error"):
-        SampleParams.model_validate(given)
+        SampleParams.model_validate(arguments)

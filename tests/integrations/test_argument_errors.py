@@ -40,7 +40,7 @@ async def run_tool(api: object, asking: SampleParams) -> Nothing:  # noqa: ARG00
 
 
 @pytest.mark.parametrize(
-    ("args", "told"),
+    ("args", "text"),
     [
         ({}, "`pageId` is required."),
         ({"pageId": ""}, "`pageId`: must not be empty."),
@@ -66,8 +66,8 @@ async def run_tool(api: object, asking: SampleParams) -> Nothing:  # noqa: ARG00
         ({"pageId": "a", "area": 10**400}, BEYOND),
     ],
 )
-def test_an_error_names_the_correct_form(args: dict[str, Any], told: str) -> None:
-    assert run_tool.parse(args) == [told]
+def test_an_error_names_the_correct_form(args: dict[str, Any], text: str) -> None:
+    assert run_tool.parse(args) == [text]
 
 
 def test_several_errors_are_reported_together() -> None:

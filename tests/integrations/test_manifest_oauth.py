@@ -54,10 +54,10 @@ def test_a_manifest_with_an_impossible_value_is_refused(tmp_path: Path, old: str
     assert old in WITH_MORE
     path = write_service(tmp_path, WITH_MORE.replace(old, new, 1))
 
-    with pytest.raises(ManifestError) as refused:
+    with pytest.raises(ManifestError) as raised:
         load_service(path)
 
-    assert field in str(refused.value)
+    assert field in str(raised.value)
 
 
 def test_a_manifest_cannot_name_another_folder(tmp_path: Path) -> None:

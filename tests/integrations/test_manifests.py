@@ -30,10 +30,10 @@ POSTHOG_TOOLS = (
 
 def error_text(tmp_path: Path, text: str) -> str:
     path = write_service(tmp_path, text)
-    with pytest.raises(ManifestError) as refused:
+    with pytest.raises(ManifestError) as raised:
         load_service(path)
-    assert str(path) in str(refused.value)
-    return str(refused.value)
+    assert str(path) in str(raised.value)
+    return str(raised.value)
 
 
 def test_every_folder_with_a_manifest_is_a_service() -> None:
@@ -220,8 +220,8 @@ def test_every_readme_names_what_the_manifest_needs(service: Service) -> None:
     ],
 )
 def test_the_tools_of_every_service_are_these(name: str, tools: str) -> None:
-    told = [f"{tool.name}{'*' if tool.writes else ''}" for tool in services()[name].tools]
-    assert told == [f"{name}_{tool}" for tool in tools.split()]
+    texts = [f"{tool.name}{'*' if tool.writes else ''}" for tool in services()[name].tools]
+    assert texts == [f"{name}_{tool}" for tool in tools.split()]
 
 
 @pytest.mark.parametrize(
@@ -278,8 +278,8 @@ def test_the_connection_facts_of_every_service_are_these(
     assert oauth is not None
     assert oauth.revoke is not None
     assert (oauth.authorize_url, oauth.token_url, oauth.revoke.url) == (authorize, token, revoke)
-    told = (oauth.client_auth, oauth.token_body, oauth.scope, oauth.pkce, oauth.expires_in)
-    assert (*told, oauth.authorize_params) == how
+    text = (oauth.client_auth, oauth.token_body, oauth.scope, oauth.pkce, oauth.expires_in)
+    assert (*text, oauth.authorize_params) == how
 
 
 def test_posthog_needs_a_secret_key_and_one_of_two_addresses() -> None:

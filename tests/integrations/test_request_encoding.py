@@ -17,10 +17,10 @@ HALF_A_CHARACTER = "\ud83d"
 
 
 def nested(depth: int) -> list[Any]:
-    found: list[Any] = []
+    results: list[Any] = []
     for _ in range(depth):
-        found = [found]
-    return found
+        results = [results]
+    return results
 
 
 def test_an_absent_value_is_not_sent() -> None:

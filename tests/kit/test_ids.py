@@ -22,12 +22,12 @@ TEXTS = st.text(ALPHABET, min_size=1, max_size=20)
 
 @pytest.mark.parametrize("prefix", PREFIXES)
 def test_an_id_has_at_most_forty_plain_characters(prefix: str) -> None:
-    made = new_id(prefix, "ws_acme", 1_800_000_000.0)
+    id_ = new_id(prefix, "ws_acme", 1_800_000_000.0)
 
-    assert len(made) <= 40
-    assert re.fullmatch(r"[a-z0-9_]+", made)
-    assert made.startswith(f"{prefix}_")
-    assert re.fullmatch(id_pattern(prefix), made)
+    assert len(id_) <= 40
+    assert re.fullmatch(r"[a-z0-9_]+", id_)
+    assert id_.startswith(f"{prefix}_")
+    assert re.fullmatch(id_pattern(prefix), id_)
 
 
 @pytest.mark.parametrize(
@@ -45,11 +45,11 @@ def test_ids_have_no_look_alike_letters(letter: str) -> None:
 
 @pytest.mark.requirement("AUT-09")
 def test_ids_of_one_moment_are_distinct() -> None:
-    made = {new_id("server", "ws_acme", 1_800_000_000.0) for _ in range(10_000)}
+    created = {new_id("server", "ws_acme", 1_800_000_000.0) for _ in range(10_000)}
 
-    assert len(made) == 10_000
+    assert len(created) == 10_000
     assert len(ALPHABET) ** len(random_text()) >= 2**96
-    assert len({each[20:] for each in made}) == 10_000  # by what is random in them alone
+    assert len({item[20:] for item in created}) == 10_000  # by what is random in them alone
 
 
 @given(TIMES, TIMES)
@@ -77,16 +77,16 @@ def test_time_has_room_for_a_thousand_years() -> None:
 
 @given(TEXTS, st.sampled_from(PREFIXES), TIMES)
 def test_an_id_belongs_to_its_workspace(workspace: str, prefix: str, now: float) -> None:
-    made = new_id(prefix, f"ws_{workspace}", now)
+    id_ = new_id(prefix, f"ws_{workspace}", now)
 
-    assert is_from_workspace(made, f"ws_{workspace}")
-    assert workspace_mark(f"ws_{workspace}") == made.removeprefix(f"{prefix}_")[:4]
+    assert is_from_workspace(id_, f"ws_{workspace}")
+    assert workspace_mark(f"ws_{workspace}") == id_.removeprefix(f"{prefix}_")[:4]
 
 
 def test_an_id_belongs_to_hardly_any_other_workspace() -> None:
-    made = new_id("server", "ws_acme", 1_800_000_000.0)
+    id_ = new_id("server", "ws_acme", 1_800_000_000.0)
 
-    strangers = [number for number in range(2000) if is_from_workspace(made, f"ws_{number}")]
+    strangers = [number for number in range(2000) if is_from_workspace(id_, f"ws_{number}")]
 
     assert len(strangers) <= 1  # one in a million, for four characters
 
@@ -104,6 +104,6 @@ def test_the_mark_reveals_nothing_else_of_the_workspace() -> None:
 
 @pytest.mark.parametrize("length", [1, 20, 32])
 def test_random_text_uses_the_whole_alphabet(length: int) -> None:
-    made = "".join(random_text(length) for _ in range(2000 // length))
+    created = "".join(random_text(length) for _ in range(2000 // length))
 
-    assert set(made) == set(ALPHABET)
+    assert set(created) == set(ALPHABET)

@@ -103,7 +103,7 @@ async def test_a_failed_run_is_logged_and_counted_and_the_next_one_follows(
     clock.advance(30)
     with caplog.at_level(logging.ERROR):
         await jobs.run_due()
-    assert [(each.message, each.__dict__["detail"]) for each in caplog.records] == [
+    assert [(record.message, record.__dict__["detail"]) for record in caplog.records] == [
         ("a background job failed", "sweep")
     ]
     assert job.status.last_run == clock.now()

@@ -77,7 +77,7 @@ def test_only_type_and_place_of_an_exception_are_written() -> None:
 
     (line,) = written(stream)
     assert line["error"] == "ValueError"
-    assert any(each.startswith("opens_something ") for each in line["where"])
+    assert any(item.startswith("opens_something ") for item in line["where"])
     assert "canary" not in stream.getvalue()
 
 

@@ -33,8 +33,8 @@ def test_values_counted_elsewhere_are_read_at_each_collection() -> None:
     known.append(3.0)
     assert samples(metrics, "plugboard_breakers_open") == {(): 3.0}
     assert samples(metrics, "plugboard_things_total") == {(): 30.0}
-    found = families(metrics)
-    assert (found["plugboard_breakers_open"].type, found["plugboard_things"].type) == ("gauge", "counter")
+    result = families(metrics)
+    assert (result["plugboard_breakers_open"].type, result["plugboard_things"].type) == ("gauge", "counter")
 
 
 def test_versions_and_resources_of_the_process_are_shown() -> None:

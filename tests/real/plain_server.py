@@ -23,8 +23,8 @@ class PlainHandler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
-def respond(asked: dict[str, Any]) -> dict[str, Any]:
-    match asked:
+def respond(requested: dict[str, Any]) -> dict[str, Any]:
+    match requested:
         case {"method": "tools/list"}:
             return {"result": {"tools": [{"name": "forecast", "inputSchema": SCHEMA}]}}
         case {"method": "tools/call", "params": {"name": "forecast", "arguments": {"city": city}}} if city in FORECASTS:

@@ -53,7 +53,7 @@ def stop(popen: subprocess.Popen[bytes]) -> None:
 
 def descendants(pid: int) -> list[int]:
     children = [child for child, parent in parents().items() if parent == pid]
-    return [*children, *(each for child in children for each in descendants(child))]
+    return [*children, *(descendant for child in children for descendant in descendants(child))]
 
 
 def parents() -> dict[int, int]:

@@ -38,7 +38,7 @@ class RestClient:
         return self._send("POST", f"agents/{agent['id']}/tool-calls", body={"toolName": tool, "args": args})
 
     def _send(self, method: str, path: str, status: int = 200, body: Json | None = None) -> Json:
-        answer = self.admin.request(method, f"{self.path}/{path}", json=body)
-        assert answer.status_code == status, answer.text
-        found: Json = answer.json()
+        response = self.admin.request(method, f"{self.path}/{path}", json=body)
+        assert response.status_code == status, response.text
+        found: Json = response.json()
         return found

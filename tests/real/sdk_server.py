@@ -20,9 +20,9 @@ def legacy(app: ASGIApp) -> ASGIApp:
     """Hides the newest version, as a server does that does not know it yet."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        asked = dict(scope.get("headers", [])).get(b"mcp-protocol-version")
+        requested = dict(scope.get("headers", [])).get(b"mcp-protocol-version")
         too_new = PlainTextResponse("Bad Request: Unsupported protocol version", 400)
-        await (too_new if asked == b"2026-07-28" else app)(scope, receive, send)
+        await (too_new if requested == b"2026-07-28" else app)(scope, receive, send)
 
     return answer
 

@@ -54,13 +54,13 @@ def text_of(result: dict[str, Any]) -> str:
 
 async def test_the_protocol_is_detected_and_tools_are_listed(run: Running) -> None:
     async with client_of(run) as client:
-        found = await client.list_tools()
+        tools = await client.list_tools()
 
         assert client.era
         assert (client.era.kind, client.era.version) == (run.server.kind, run.server.version)
         assert client.era.server.get("name") == run.server.calls_itself
-        assert {tool["name"] for tool in found.tools} == run.server.tools
-        assert found.left_out == 0
+        assert {tool["name"] for tool in tools.tools} == run.server.tools
+        assert tools.left_out == 0
 
 
 async def test_a_call_is_answered(run: Running) -> None:
@@ -93,9 +93,9 @@ async def test_concurrent_calls_get_their_own_responses(server: RealServer, tmp_
     with running(server, tmp_path) as run:
         async with client_of(run) as client:
             adding = "add" if "add" in server.tools else "get-sum"
-            answers = await asyncio.gather(*(client.call_tool(adding, {"a": n, "b": 1000}) for n in range(50)))
+            responses = await asyncio.gather(*(client.call_tool(adding, {"a": n, "b": 1000}) for n in range(50)))
 
-    assert [str(1000 + n) in text_of(answer) for n, answer in enumerate(answers)] == [True] * 50
+    assert [str(1000 + n) in text_of(answer) for n, answer in enumerate(responses)] == [True] * 50
 
 
 @pytest.mark.parametrize("server", RESTARTED, ids=named)

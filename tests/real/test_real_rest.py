@@ -28,10 +28,10 @@ def name_of(office: RestClient, server: Json, upstream_name: str) -> str:
     return next(tool["name"] for tool in office.tools(server)["tools"] if tool["upstreamName"] == upstream_name)
 
 
-def assert_answered(run: Running, called: Json) -> None:
-    assert called["isError"] is False, called
-    assert run.server.says in called["text"]
-    assert run.server.structured in (None, called.get("structuredContent"))
+def assert_answered(run: Running, result: Json) -> None:
+    assert result["isError"] is False, result
+    assert run.server.says in result["text"]
+    assert run.server.structured in (None, result.get("structuredContent"))
 
 
 def test_a_check_reports_the_protocol(run: Running, office: RestClient) -> None:
@@ -54,13 +54,13 @@ def test_an_agent_lists_and_calls_its_tools(run: Running, office: RestClient) ->
     agent = office.agent(server)
 
     listed = office.agent_tools(agent)
-    called = office.call(agent, name_of(office, server, run.server.tool), run.args)
+    result = office.call(agent, name_of(office, server, run.server.tool), run.args)
 
     assert listed["unavailable"] == []
     names = {tool["name"] for tool in listed["tools"]}
     assert names == {f"mcp_{server['id']}", *(tool["name"] for tool in office.tools(server)["tools"])}
     assert len(names) == len(run.server.tools) + 1
-    assert_answered(run, called)
+    assert_answered(run, result)
 
 
 @pytest.mark.parametrize("form", ["openai", "anthropic"])
@@ -78,12 +78,12 @@ def test_any_method_can_be_called_by_the_generic_tool(run: Running, office: Rest
     params = {"name": run.server.tool, "arguments": run.args}
 
     listed = office.call(agent, generic, {"method": "tools/list"})
-    called = office.call(agent, generic, {"method": "tools/call", "params": params})
+    result = office.call(agent, generic, {"method": "tools/call", "params": params})
 
     assert listed["isError"] is False, listed
     assert run.server.tool in listed["text"]
-    assert called["isError"] is False, called
-    assert run.server.says in called["text"]
+    assert result["isError"] is False, result
+    assert run.server.says in result["text"]
 
 
 def test_an_agent_with_all_servers_has_every_tool(office: RestClient, tmp_path: Path) -> None:
@@ -93,14 +93,14 @@ def test_an_agent_with_all_servers_has_every_tool(office: RestClient, tmp_path: 
         agent = office.agent(*stored)
 
         listed = office.agent_tools(agent)
-        called = [
+        results = [
             office.call(agent, name_of(office, server, run.server.tool), run.args)
             for server, run in zip(stored, runs, strict=True)
         ]
 
     assert listed["unavailable"] == []
     assert len({tool["name"] for tool in listed["tools"]}) == sum(len(server.tools) + 1 for server in SERVERS)
-    for run, answer in zip(runs, called, strict=True):
+    for run, answer in zip(runs, results, strict=True):
         assert_answered(run, answer)
 
 
@@ -122,7 +122,7 @@ def test_a_stopped_server_costs_only_its_own_tools(office: RestClient, tmp_path:
         checked, listed = office.check(stopped), office.agent_tools(agent)
 
         assert checked["status"] == "unreachable", checked
-        assert [each["serverId"] for each in listed["unavailable"]] == [stopped["id"]]
+        assert [item["serverId"] for item in listed["unavailable"]] == [stopped["id"]]
         assert_answered(other, office.call(agent, name_of(office, going, SDK.tool), other.args))
 
 
@@ -130,9 +130,9 @@ def test_a_stopped_server_costs_only_its_own_tools(office: RestClient, tmp_path:
 def test_an_image_is_passed_on(server: RealServer, office: RestClient, tmp_path: Path) -> None:
     with running(server, tmp_path) as run:
         stored = office.server(run)
-        called = office.call(office.agent(stored), name_of(office, stored, "get-tiny-image"), {})
+        result = office.call(office.agent(stored), name_of(office, stored, "get-tiny-image"), {})
 
-    assert [part["mimeType"] for part in called["content"] if part["type"] == "image"] == ["image/png"]
+    assert [part["mimeType"] for part in result["content"] if part["type"] == "image"] == ["image/png"]
 
 
 @OF_EVERYTHING
@@ -140,9 +140,9 @@ def test_a_call_that_reports_progress_is_waited_for(server: RealServer, office: 
     with running(server, tmp_path) as run:
         stored = office.server(run)
         tool = name_of(office, stored, "trigger-long-running-operation")
-        called = office.call(office.agent(stored), tool, {"duration": 1, "steps": 5})
+        result = office.call(office.agent(stored), tool, {"duration": 1, "steps": 5})
 
-    assert "Long running operation completed" in called["text"]
+    assert "Long running operation completed" in result["text"]
 
 
 @OF_EVERYTHING
@@ -151,11 +151,11 @@ def test_invalid_arguments_get_an_error_that_says_how_to_correct_them(
 ) -> None:
     with running(server, tmp_path) as run:
         stored = office.server(run)
-        called = office.call(office.agent(stored), name_of(office, stored, server.tool), {"location": "Oslo"})
+        result = office.call(office.agent(stored), name_of(office, stored, server.tool), {"location": "Oslo"})
 
-    assert called["isError"] is True
-    assert called["error"] == {"kind": "invalid_arguments"}
-    assert "Chicago" in called["text"]
+    assert result["isError"] is True
+    assert result["error"] == {"kind": "invalid_arguments"}
+    assert "Chicago" in result["text"]
 
 
 @OF_EVERYTHING
@@ -163,18 +163,18 @@ def test_a_resource_is_read_by_the_generic_tool(server: RealServer, office: Rest
     with running(server, tmp_path) as run:
         stored = office.server(run)
         params = {"uri": "demo://resource/static/document/features.md"}
-        called = office.call(
+        result = office.call(
             office.agent(stored), f"mcp_{stored['id']}", {"method": "resources/read", "params": params}
         )
 
-    assert called["isError"] is False, called
-    assert "trigger-long-running-operation" in called["text"]
+    assert result["isError"] is False, result
+    assert "trigger-long-running-operation" in result["text"]
 
 
 def test_a_plain_json_rpc_error_is_passed_on_unchanged(office: RestClient, tmp_path: Path) -> None:
     with running(PLAIN, tmp_path) as run:
         stored = office.server(run)
-        called = office.call(office.agent(stored), name_of(office, stored, "forecast"), {"city": "Atlantis"})
+        result = office.call(office.agent(stored), name_of(office, stored, "forecast"), {"city": "Atlantis"})
 
-    assert called["isError"] is True
-    assert called["text"] == "Error calling MCP server: Internal error - Location not found"
+    assert result["isError"] is True
+    assert result["text"] == "Error calling MCP server: Internal error - Location not found"

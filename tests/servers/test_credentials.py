@@ -13,9 +13,9 @@ BASIC = {"authType": "basic", "config": {"username": "ada", "password": "canary-
 
 
 def put(workspace: Workspace, server_id: str, **fields: Any) -> dict[str, Any]:
-    answer = workspace.admin.put(f"{workspace.servers}/{server_id}", json=fields)
-    assert answer.status_code == 200, answer.text
-    changed: dict[str, Any] = answer.json()
+    response = workspace.admin.put(f"{workspace.servers}/{server_id}", json=fields)
+    assert response.status_code == 200, response.text
+    changed: dict[str, Any] = response.json()
     return changed
 
 
@@ -35,27 +35,27 @@ def test_credentials_are_stored_unchanged(workspace: Workspace) -> None:
 
 
 def test_a_password_may_be_empty(workspace: Workspace) -> None:
-    made = workspace.make_server(authType="basic", config={"username": "ada", "password": ""})
+    server = workspace.make_server(authType="basic", config={"username": "ada", "password": ""})
 
-    assert workspace.stored_credentials(made["id"]) == {"username": "ada", "password": ""}
+    assert workspace.stored_credentials(server["id"]) == {"username": "ada", "password": ""}
 
 
 @pytest.mark.requirement("EGR-13")
 @pytest.mark.parametrize("value", ["Bearer ${AWS_SECRET_ACCESS_KEY}", "$HOME", "{{ secret }}", "%PATH%", "a\\nb", "ü"])
 def test_nothing_in_a_value_is_expanded(workspace: Workspace, value: str) -> None:
-    made = workspace.make_server(config={"headerValue": value, "headers": {"X-Key": value}})
+    server = workspace.make_server(config={"headerValue": value, "headers": {"X-Key": value}})
 
-    stored = workspace.stored_credentials(made["id"])
+    stored = workspace.stored_credentials(server["id"])
     assert stored["headerValue"] == value
     assert json.loads(stored["headers"]) == {"X-Key": value}
 
 
 @pytest.mark.requirement("ENC-17", "ENC-18", "AUD-04")
 def test_no_response_shows_a_credential(workspace: Workspace) -> None:
-    made = workspace.admin.post(workspace.servers, json=WEATHER | {"config": BOTH})
-    path = f"{workspace.servers}/{made.json()['id']}"
-    told = [
-        made,
+    response = workspace.admin.post(workspace.servers, json=WEATHER | {"config": BOTH})
+    path = f"{workspace.servers}/{response.json()['id']}"
+    notes = [
+        response,
         workspace.admin.get(path),
         workspace.admin.get(workspace.servers),
         workspace.admin.put(path, json={"config": BOTH | {"headers": {"X-Canary-Name": "canary"}}}),
@@ -65,8 +65,8 @@ def test_no_response_shows_a_credential(workspace: Workspace) -> None:
         workspace.admin.get(workspace.audit),
     ]
 
-    assert [answer.status_code for answer in told] == [201, 200, 200, 200, 422, 422, 204, 200]
-    for answer in told:
+    assert [answer.status_code for answer in notes] == [201, 200, 200, 200, 422, 422, 204, 200]
+    for answer in notes:
         assert "canary" not in answer.text.lower()
         assert "canary" not in str(answer.headers).lower()
 
@@ -81,65 +81,67 @@ def test_no_response_shows_a_credential(workspace: Workspace) -> None:
     ],
 )
 def test_a_change_of_another_field_keeps_the_credentials(workspace: Workspace, change: dict[str, Any]) -> None:
-    made = workspace.make_server(config=BOTH)
-    before = workspace.stored_credentials(made["id"])
+    server = workspace.make_server(config=BOTH)
+    before = workspace.stored_credentials(server["id"])
 
-    assert put(workspace, made["id"], **change)["configured"] == ["headerValue", "headers"]
-    assert workspace.stored_credentials(made["id"]) == before
+    assert put(workspace, server["id"], **change)["configured"] == ["headerValue", "headers"]
+    assert workspace.stored_credentials(server["id"]) == before
 
 
 def test_new_credentials_replace_all_stored_ones(workspace: Workspace) -> None:
-    made = workspace.make_server(config=BOTH)
+    server = workspace.make_server(config=BOTH)
 
-    assert put_config(workspace, made["id"], {"headerValue": "Bearer canary-2"}) == ["headerValue"]
-    assert workspace.stored_credentials(made["id"]) == {"headerValue": "Bearer canary-2"}
+    assert put_config(workspace, server["id"], {"headerValue": "Bearer canary-2"}) == ["headerValue"]
+    assert workspace.stored_credentials(server["id"]) == {"headerValue": "Bearer canary-2"}
 
-    assert put_config(workspace, made["id"], {"headers": {"X-Key": "canary-3"}, "headerValue": None}) == ["headers"]
-    assert workspace.stored_credentials(made["id"]) == {"headers": '{"X-Key":"canary-3"}'}
+    assert put_config(workspace, server["id"], {"headers": {"X-Key": "canary-3"}, "headerValue": None}) == ["headers"]
+    assert workspace.stored_credentials(server["id"]) == {"headers": '{"X-Key":"canary-3"}'}
 
 
 def test_a_null_clears_the_credential_that_it_names(workspace: Workspace) -> None:
-    made = workspace.make_server(config=BOTH)
+    server = workspace.make_server(config=BOTH)
 
-    assert put_config(workspace, made["id"], {"headerValue": None}) == ["headers"]
-    assert list(workspace.stored_credentials(made["id"])) == ["headers"]
-    assert put_config(workspace, made["id"], {"headers": None}) == []
-    assert put_config(workspace, made["id"], {"headers": None}) == []
-    assert workspace.stored_credentials(made["id"]) == {}
+    assert put_config(workspace, server["id"], {"headerValue": None}) == ["headers"]
+    assert list(workspace.stored_credentials(server["id"])) == ["headers"]
+    assert put_config(workspace, server["id"], {"headers": None}) == []
+    assert put_config(workspace, server["id"], {"headers": None}) == []
+    assert workspace.stored_credentials(server["id"]) == {}
 
 
 def test_an_empty_list_of_headers_clears_the_stored_ones(workspace: Workspace) -> None:
-    made = workspace.make_server(config=BOTH)
+    server = workspace.make_server(config=BOTH)
 
-    assert put_config(workspace, made["id"], {"headers": {}}) == ["headerValue"]
-    assert put_config(workspace, made["id"], {"headerValue": "Bearer canary-2", "headers": {}}) == ["headerValue"]
+    assert put_config(workspace, server["id"], {"headers": {}}) == ["headerValue"]
+    assert put_config(workspace, server["id"], {"headerValue": "Bearer canary-2", "headers": {}}) == ["headerValue"]
 
 
 def test_a_cleared_credential_can_be_given_again(workspace: Workspace) -> None:
-    made = workspace.make_server()
+    server = workspace.make_server()
 
-    assert put_config(workspace, made["id"], {"headerValue": None}) == []
-    assert put_config(workspace, made["id"], {"headerValue": "Bearer canary-again"}) == ["headerValue"]
-    assert workspace.stored_credentials(made["id"]) == {"headerValue": "Bearer canary-again"}
+    assert put_config(workspace, server["id"], {"headerValue": None}) == []
+    assert put_config(workspace, server["id"], {"headerValue": "Bearer canary-again"}) == ["headerValue"]
+    assert workspace.stored_credentials(server["id"]) == {"headerValue": "Bearer canary-again"}
 
 
 def test_incomplete_basic_credentials_are_refused(workspace: Workspace) -> None:
-    made = workspace.make_server(**BASIC)
+    server = workspace.make_server(**BASIC)
 
-    refused = workspace.admin.put(f"{workspace.servers}/{made['id']}", json={"config": {"username": "eve"}})
+    response = workspace.admin.put(f"{workspace.servers}/{server['id']}", json={"config": {"username": "eve"}})
 
-    assert error_paths(refused) == ["config.password"]
-    assert workspace.stored_credentials(made["id"]) == {"username": "ada", "password": "canary-password"}
+    assert error_paths(response) == ["config.password"]
+    assert workspace.stored_credentials(server["id"]) == {"username": "ada", "password": "canary-password"}
 
 
 @pytest.mark.requirement("AUD-01")
 def test_the_audit_trail_names_the_credentials_that_changed(workspace: Workspace) -> None:
-    made = workspace.make_server(config=BOTH)
-    put_config(workspace, made["id"], {"headerValue": "Bearer canary-2"})
-    put_config(workspace, made["id"], {"headerValue": None})
-    put(workspace, made["id"], name="Forecast")
+    server = workspace.make_server(config=BOTH)
+    put_config(workspace, server["id"], {"headerValue": "Bearer canary-2"})
+    put_config(workspace, server["id"], {"headerValue": None})
+    put(workspace, server["id"], name="Forecast")
 
-    records = [record for record in workspace.admin.get(workspace.audit).json() if record["target"]["id"] == made["id"]]
+    records = [
+        record for record in workspace.admin.get(workspace.audit).json() if record["target"]["id"] == server["id"]
+    ]
 
     assert [(record["action"], record["fields"]) for record in reversed(records)] == [
         ("server.created", ["config.headerValue", "config.headers"]),
@@ -151,12 +153,12 @@ def test_the_audit_trail_names_the_credentials_that_changed(workspace: Workspace
 
 def test_at_most_twenty_headers_are_accepted(workspace: Workspace) -> None:
     headers = {f"X-Key-{number}": "canary" for number in range(20)}
-    made = workspace.make_server(config={"headers": headers})
-    assert json.loads(workspace.stored_credentials(made["id"])["headers"]) == headers
+    server = workspace.make_server(config={"headers": headers})
+    assert json.loads(workspace.stored_credentials(server["id"])["headers"]) == headers
 
     config = {"headers": headers | {"X-Key-20": "canary"}}
     assert error_paths(workspace.admin.post(workspace.servers, json=WEATHER | {"config": config})) == ["config.headers"]
-    path = f"{workspace.servers}/{made['id']}"
+    path = f"{workspace.servers}/{server['id']}"
     assert error_paths(workspace.admin.put(path, json={"config": config})) == ["config.headers"]
 
 
@@ -173,12 +175,12 @@ def test_at_most_twenty_headers_are_accepted(workspace: Workspace) -> None:
 def test_some_headers_cannot_be_set(workspace: Workspace, name: str) -> None:
     config = {"headers": {"X-Fine": "canary", name: "canary"}}
 
-    refused = workspace.admin.post(workspace.servers, json=WEATHER | {"config": config})
+    response = workspace.admin.post(workspace.servers, json=WEATHER | {"config": config})
 
-    assert {path.split(".")[1] for path in error_paths(refused)} == {"headers"}
-    assert "canary" not in refused.text
-    made = workspace.make_server()
-    assert workspace.admin.put(f"{workspace.servers}/{made['id']}", json={"config": config}).status_code == 422
+    assert {path.split(".")[1] for path in error_paths(response)} == {"headers"}
+    assert "canary" not in response.text
+    server = workspace.make_server()
+    assert workspace.admin.put(f"{workspace.servers}/{server['id']}", json={"config": config}).status_code == 422
 
 
 @pytest.mark.requirement("EGR-12")
@@ -186,9 +188,9 @@ def test_some_headers_cannot_be_set(workspace: Workspace, name: str) -> None:
 def test_a_header_value_cannot_inject_a_header(workspace: Workspace, value: str) -> None:
     config = {"headers": {"X-Key": value}}
 
-    refused = workspace.admin.post(workspace.servers, json=WEATHER | {"config": config})
+    response = workspace.admin.post(workspace.servers, json=WEATHER | {"config": config})
 
-    assert {path.split(".")[1] for path in error_paths(refused)} == {"headers"}
+    assert {path.split(".")[1] for path in error_paths(response)} == {"headers"}
 
 
 def test_a_header_repeated_in_another_case_is_refused(workspace: Workspace) -> None:
@@ -206,15 +208,15 @@ def test_a_user_name_that_basic_cannot_encode_is_refused(workspace: Workspace, c
 
 def test_a_basic_password_may_have_any_script_and_colons(workspace: Workspace) -> None:
     config = {"username": "ада", "password": "pä:ss wörd☔"}
-    made = workspace.make_server(authType="basic", config=config)
+    server = workspace.make_server(authType="basic", config=config)
 
-    assert workspace.stored_credentials(made["id"]) == config
+    assert workspace.stored_credentials(server["id"]) == config
 
 
 def test_credentials_too_large_for_one_server_are_refused(workspace: Workspace) -> None:
     config = {"headers": {f"X-{number}": "ü" * 8192 for number in range(20)}}
 
-    refused = workspace.admin.post(workspace.servers, json=WEATHER | {"config": config})
+    response = workspace.admin.post(workspace.servers, json=WEATHER | {"config": config})
 
-    assert refused.status_code == 413
+    assert response.status_code == 413
     assert workspace.admin.get(workspace.servers).json() == []

@@ -2,14 +2,14 @@ from tests.harness import WEATHER, Workspace
 
 
 def test_a_stored_server_is_returned_without_its_credentials(any_workspace: Workspace) -> None:
-    answer = any_workspace.admin.post(any_workspace.servers, json=WEATHER)
+    response = any_workspace.admin.post(any_workspace.servers, json=WEATHER)
 
-    assert answer.status_code == 201
-    made = answer.json()
-    assert answer.headers["Location"] == f"{any_workspace.servers}/{made['id']}"
-    assert answer.headers["ETag"] == '"1"'
-    assert made == {
-        "id": made["id"],
+    assert response.status_code == 201
+    created = response.json()
+    assert response.headers["Location"] == f"{any_workspace.servers}/{created['id']}"
+    assert response.headers["ETag"] == '"1"'
+    assert created == {
+        "id": created["id"],
         "name": "Weather API",
         "slug": "weather-api",
         "description": "",
@@ -20,9 +20,9 @@ def test_a_stored_server_is_returned_without_its_credentials(any_workspace: Work
         "timeoutSeconds": 30,
         "exposure": "both",
         "configured": ["headerValue"],
-        "createdAt": made["createdAt"],
-        "updatedAt": made["createdAt"],
+        "createdAt": created["createdAt"],
+        "updatedAt": created["createdAt"],
         "version": 1,
     }
-    assert any_workspace.admin.get(answer.headers["Location"]).json() == made
-    assert any_workspace.admin.get(any_workspace.servers).json() == [made]
+    assert any_workspace.admin.get(response.headers["Location"]).json() == created
+    assert any_workspace.admin.get(any_workspace.servers).json() == [created]

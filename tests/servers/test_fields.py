@@ -63,13 +63,13 @@ BAD_CONFIG: list[tuple[str, Any]] = [
 
 @pytest.mark.parametrize(("field", "value"), GOOD)
 def test_a_field_is_stored_unchanged(workspace: Workspace, field: str, value: object) -> None:
-    made = workspace.make_server(**{field: value})
-    assert made[field] == value
+    server = workspace.make_server(**{field: value})
+    assert server[field] == value
 
     other = workspace.make_server(name="Other", slug="other")
     path = f"{workspace.servers}/{other['id']}"
     if field == "slug":
-        workspace.admin.delete(f"{workspace.servers}/{made['id']}")
+        workspace.admin.delete(f"{workspace.servers}/{server['id']}")
     changed = workspace.admin.put(path, json={field: value})
     assert changed.status_code == 200, changed.text
     assert changed.json()[field] == value
@@ -78,27 +78,27 @@ def test_a_field_is_stored_unchanged(workspace: Workspace, field: str, value: ob
 
 @pytest.mark.parametrize(("field", "value"), BAD)
 def test_an_invalid_field_is_refused_by_its_path(workspace: Workspace, field: str, value: object) -> None:
-    refused = workspace.admin.post(workspace.servers, json=WEATHER | {field: value})
-    assert error_paths(refused) == [field]
+    response = workspace.admin.post(workspace.servers, json=WEATHER | {field: value})
+    assert error_paths(response) == [field]
     assert workspace.admin.get(workspace.servers).json() == []
 
-    made = workspace.make_server()
-    path = f"{workspace.servers}/{made['id']}"
+    server = workspace.make_server()
+    path = f"{workspace.servers}/{server['id']}"
     assert error_paths(workspace.admin.put(path, json={field: value})) == [field]
-    assert workspace.admin.get(path).json() == made
+    assert workspace.admin.get(path).json() == server
 
 
 @pytest.mark.parametrize(("field", "value"), BAD_CONFIG)
 def test_an_invalid_credential_is_refused_by_its_path(workspace: Workspace, field: str, value: object) -> None:
-    refused = workspace.admin.post(workspace.servers, json=WEATHER | {"config": {"headerValue": "v", field: value}})
-    assert error_paths(refused) == [f"config.{field}"]
+    response = workspace.admin.post(workspace.servers, json=WEATHER | {"config": {"headerValue": "v", field: value}})
+    assert error_paths(response) == [f"config.{field}"]
 
-    made = workspace.make_server()
-    path = f"{workspace.servers}/{made['id']}"
+    server = workspace.make_server()
+    path = f"{workspace.servers}/{server['id']}"
     assert error_paths(workspace.admin.put(path, json={"config": {"headerValue": "v", field: value}})) == [
         f"config.{field}"
     ]
-    assert workspace.stored_credentials(made["id"]) == {"headerValue": "Bearer canary-weather"}
+    assert workspace.stored_credentials(server["id"]) == {"headerValue": "Bearer canary-weather"}
 
 
 @pytest.mark.parametrize("field", ["name", "authType"])
@@ -109,25 +109,27 @@ def test_a_missing_required_field_is_named(workspace: Workspace, field: str) -> 
 
 
 def test_an_external_server_needs_a_url(workspace: Workspace) -> None:
-    refused = workspace.admin.post(workspace.servers, json={"name": "W", "authType": "none"})
+    response = workspace.admin.post(workspace.servers, json={"name": "W", "authType": "none"})
 
-    assert error_paths(refused) == ["url"]
+    assert error_paths(response) == ["url"]
 
 
 def test_an_omitted_field_has_a_default(workspace: Workspace) -> None:
-    made = workspace.admin.post(
+    created = workspace.admin.post(
         workspace.servers, json={"name": "Weather", "authType": "none", "url": "https://example.com"}
     ).json()
 
-    assert {name: made[name] for name in ("serviceType", "description", "enabled", "timeoutSeconds", "exposure")} == {
+    assert {
+        name: created[name] for name in ("serviceType", "description", "enabled", "timeoutSeconds", "exposure")
+    } == {
         "serviceType": "external",
         "description": "",
         "enabled": True,
         "timeoutSeconds": 30,
         "exposure": "both",
     }
-    assert made["configured"] == []
-    assert "oauthConnected" not in made
+    assert created["configured"] == []
+    assert "oauthConnected" not in created
 
 
 def test_all_invalid_fields_are_named_together(workspace: Workspace) -> None:
@@ -144,9 +146,9 @@ def test_all_invalid_fields_are_named_together(workspace: Workspace) -> None:
 
 @pytest.mark.parametrize("body", [[], [WEATHER], "text", 7, True, None])
 def test_a_body_that_is_no_object_is_refused(workspace: Workspace, body: object) -> None:
-    made = workspace.make_server()
+    server = workspace.make_server()
 
-    for method, path in (("POST", workspace.servers), ("PUT", f"{workspace.servers}/{made['id']}")):
+    for method, path in (("POST", workspace.servers), ("PUT", f"{workspace.servers}/{server['id']}")):
         sent = workspace.admin.request(
             method, path, content=json.dumps(body), headers={"Content-Type": "application/json"}
         )
@@ -169,14 +171,16 @@ def test_a_body_that_is_no_object_is_refused(workspace: Workspace, body: object)
     ],
 )
 def test_an_error_does_not_repeat_a_credential(workspace: Workspace, config: dict[str, Any]) -> None:
-    refused = workspace.admin.post(workspace.servers, json=WEATHER | {"config": config})
+    response = workspace.admin.post(workspace.servers, json=WEATHER | {"config": config})
 
-    assert refused.status_code == 422
-    assert "canary" not in refused.text
+    assert response.status_code == 422
+    assert "canary" not in response.text
 
 
 def test_long_names_do_not_lengthen_errors(workspace: Workspace) -> None:
-    refused = workspace.admin.post(workspace.servers, json=WEATHER | {f"{each}" + "x" * 5000: 1 for each in range(50)})
+    response = workspace.admin.post(
+        workspace.servers, json=WEATHER | {f"{number}" + "x" * 5000: 1 for number in range(50)}
+    )
 
-    assert error_paths(refused) == ["…"] * 20
-    assert len(refused.content) < 2000
+    assert error_paths(response) == ["…"] * 20
+    assert len(response.content) < 2000

@@ -45,11 +45,11 @@ def test_during_a_kms_outage_cached_keys_serve_until_they_expire(
 
     known = workspace.admin.post(workspace.servers, json=WEATHER)
     clock.advance(TTL_SECONDS + 1)
-    refused = workspace.admin.post(workspace.servers, json=WEATHER)
+    response = workspace.admin.post(workspace.servers, json=WEATHER)
     shown = workspace.admin.get(workspace.servers)
 
     assert known.status_code == 201
-    assert (refused.status_code, refused.json()["code"]) == (503, "unavailable")
-    assert int(refused.headers["Retry-After"]) > 0
+    assert (response.status_code, response.json()["code"]) == (503, "unavailable")
+    assert int(response.headers["Retry-After"]) > 0
     assert [server["name"] for server in shown.json()] == ["Weather API", "Weather API"]
     assert not (tmp_path / "root.key").exists()

@@ -14,13 +14,13 @@ def make(workspace: Workspace, many: int) -> list[dict[str, Any]]:
 
 def pages(workspace: Workspace, path: str, limit: int) -> list[list[dict[str, Any]]]:
     """Follows `Link` to the end."""
-    found, following = [], f"{path}?limit={limit}"
+    result, following = [], f"{path}?limit={limit}"
     while following:
-        answer = workspace.admin.get(following)
-        assert answer.status_code == 200, answer.text
-        found.append(answer.json())
-        following = answer.links["next"]["url"] if "next" in answer.links else ""
-    return found
+        response = workspace.admin.get(following)
+        assert response.status_code == 200, response.text
+        result.append(response.json())
+        following = response.links["next"]["url"] if "next" in response.links else ""
+    return result
 
 
 def cursor(workspace: Workspace, path: str) -> str:
@@ -30,31 +30,31 @@ def cursor(workspace: Workspace, path: str) -> str:
 
 
 def test_servers_are_listed_in_the_order_of_their_creation(any_workspace: Workspace) -> None:
-    made = make(any_workspace, 5)
-    any_workspace.admin.put(f"{any_workspace.servers}/{made[2]['id']}", json={"name": "AAA"})
+    created = make(any_workspace, 5)
+    any_workspace.admin.put(f"{any_workspace.servers}/{created[2]['id']}", json={"name": "AAA"})
 
     listed = any_workspace.admin.get(any_workspace.servers).json()
 
-    assert [server["id"] for server in listed] == [server["id"] for server in made]
+    assert [server["id"] for server in listed] == [server["id"] for server in created]
     assert listed[2]["name"] == "AAA"
 
 
 def test_an_empty_list_is_an_empty_array(any_workspace: Workspace) -> None:
-    answer = any_workspace.admin.get(any_workspace.servers)
+    response = any_workspace.admin.get(any_workspace.servers)
 
-    assert answer.json() == []
-    assert "Link" not in answer.headers
+    assert response.json() == []
+    assert "Link" not in response.headers
 
 
 @pytest.mark.parametrize("limit", [1, 3, 7, 8])
 def test_paging_lists_every_server_once(any_workspace: Workspace, limit: int) -> None:
-    made = make(any_workspace, 7)
+    created = make(any_workspace, 7)
 
-    found = pages(any_workspace, any_workspace.servers, limit)
+    result = pages(any_workspace, any_workspace.servers, limit)
 
-    assert [len(page) for page in found[:-1]] == [limit] * (len(found) - 1)
-    assert 0 < len(found[-1]) <= limit
-    assert [server for page in found for server in page] == made
+    assert [len(page) for page in result[:-1]] == [limit] * (len(result) - 1)
+    assert 0 < len(result[-1]) <= limit
+    assert [server for page in result for server in page] == created
 
 
 def test_a_page_has_fifty_servers_by_default(workspace: Workspace) -> None:
@@ -77,27 +77,27 @@ def test_a_next_link_keeps_the_query(workspace: Workspace) -> None:
 
 
 def test_changes_between_pages_cause_no_gaps_or_duplicates(any_workspace: Workspace) -> None:
-    made = make(any_workspace, 6)
+    created = make(any_workspace, 6)
     first = any_workspace.admin.get(any_workspace.servers, params={"limit": 2})
-    any_workspace.admin.delete(f"{any_workspace.servers}/{made[1]['id']}")  # where the next page begins
-    any_workspace.admin.delete(f"{any_workspace.servers}/{made[3]['id']}")
+    any_workspace.admin.delete(f"{any_workspace.servers}/{created[1]['id']}")  # where the next page begins
+    any_workspace.admin.delete(f"{any_workspace.servers}/{created[3]['id']}")
     new = any_workspace.make_server()
 
     second = any_workspace.admin.get(first.links["next"]["url"])
     third = any_workspace.admin.get(second.links["next"]["url"])
 
-    assert second.json() == [made[2], made[4]]
-    assert third.json() == [made[5], new]
+    assert second.json() == [created[2], created[4]]
+    assert third.json() == [created[5], new]
     assert "next" not in third.links
 
 
 @pytest.mark.requirement("REL-11")
 def test_a_cursor_is_valid_for_its_own_list_only(workspace: Workspace) -> None:
     other = workspace.plugboard.make_workspace()
-    for each in (workspace, other):
-        make(each, 2)
-        each.make_agent()
-        each.make_agent()
+    for item in (workspace, other):
+        make(item, 2)
+        item.make_agent()
+        item.make_agent()
     mine, theirs = cursor(workspace, workspace.servers), cursor(other, other.servers)
 
     assert workspace.admin.get(workspace.servers, params={"cursor": mine}).status_code == 200
@@ -109,25 +109,25 @@ def test_a_cursor_is_valid_for_its_own_list_only(workspace: Workspace) -> None:
         (workspace.audit, mine),
         (workspace.api_keys, mine),
     ):
-        refused = workspace.admin.get(path, params={"cursor": wrong})
-        assert (refused.status_code, refused.json()["code"]) == (400, "invalid_cursor"), path
+        response = workspace.admin.get(path, params={"cursor": wrong})
+        assert (response.status_code, response.json()["code"]) == (400, "invalid_cursor"), path
 
 
 @pytest.mark.requirement("REL-11")
 def test_a_forged_cursor_is_refused(workspace: Workspace) -> None:
-    made = make(workspace, 2)
+    created = make(workspace, 2)
     good = cursor(workspace, workspace.servers)
     raw = base64.urlsafe_b64decode(good + "=" * (-len(good) % 4))
     forged = [
-        *("", " ", "x", "ü", "null", "0" * 700, made[0]["id"], good[:-1], good + "A", good + "=", good.swapcase()),
-        base64.urlsafe_b64encode(made[0]["id"].encode()).decode(),
-        base64.urlsafe_b64encode(raw[:16] + made[1]["id"].encode()).decode().rstrip("="),
+        *("", " ", "x", "ü", "null", "0" * 700, created[0]["id"], good[:-1], good + "A", good + "=", good.swapcase()),
+        base64.urlsafe_b64encode(created[0]["id"].encode()).decode(),
+        base64.urlsafe_b64encode(raw[:16] + created[1]["id"].encode()).decode().rstrip("="),
         base64.urlsafe_b64encode(bytes([raw[0] ^ 1]) + raw[1:]).decode().rstrip("="),
     ]
 
-    for each in forged:
-        refused = workspace.admin.get(workspace.servers, params={"cursor": each})
-        assert (refused.status_code, refused.json()["code"]) == (400, "invalid_cursor"), each
+    for item in forged:
+        response = workspace.admin.get(workspace.servers, params={"cursor": item})
+        assert (response.status_code, response.json()["code"]) == (400, "invalid_cursor"), item
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "101", "1000000000000", "", "ten", "1.0", "1e1", "+5", " 5", "٣", "0x5"])

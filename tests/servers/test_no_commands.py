@@ -38,8 +38,8 @@ def test_a_field_that_would_start_a_program_is_refused(workspace: Workspace, fie
 
     for method, path, body in takes:
         assert error_paths(workspace.admin.request(method, path, json=body | extra)) == [field], path
-    refused = workspace.plugboard.operator.post("/api/workspaces", json={"name": "Acme"} | extra)
-    assert error_paths(refused) == [field]
+    response = workspace.plugboard.operator.post("/api/workspaces", json={"name": "Acme"} | extra)
+    assert error_paths(response) == [field]
     assert workspace.admin.get(workspace.servers).json() == [server]
     assert workspace.admin.get(workspace.agents).json() == [agent]
 
@@ -47,9 +47,9 @@ def test_a_field_that_would_start_a_program_is_refused(workspace: Workspace, fie
 @pytest.mark.parametrize("field", STARTS_A_PROGRAM)
 def test_a_credential_that_would_start_a_program_is_refused(workspace: Workspace, field: str) -> None:
     config = {"headerValue": "Bearer canary", field: STARTS_A_PROGRAM[field]}
-    made = workspace.make_server()
+    server = workspace.make_server()
 
-    for method, path in (("POST", workspace.servers), ("PUT", f"{workspace.servers}/{made['id']}")):
+    for method, path in (("POST", workspace.servers), ("PUT", f"{workspace.servers}/{server['id']}")):
         assert error_paths(workspace.admin.request(method, path, json=WEATHER | {"config": config})) == [
             f"config.{field}"
         ]
@@ -57,9 +57,9 @@ def test_a_credential_that_would_start_a_program_is_refused(workspace: Workspace
 
 @pytest.mark.parametrize("service_type", ["stdio", "command", "local"])
 def test_no_service_type_starts_a_program(workspace: Workspace, service_type: str) -> None:
-    refused = workspace.admin.post(workspace.servers, json=WEATHER | {"serviceType": service_type})
+    response = workspace.admin.post(workspace.servers, json=WEATHER | {"serviceType": service_type})
 
-    assert error_paths(refused) == ["serviceType"]
+    assert error_paths(response) == ["serviceType"]
 
 
 @pytest.mark.parametrize("url", ["stdio:///bin/sh", "file:///etc/passwd", "npx:some-server", "unix:///tmp/socket"])

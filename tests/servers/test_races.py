@@ -37,8 +37,8 @@ async def append_many(workspace: Workspace, path: str, words: list[list[str]]) -
                 await append(callers, path, word)
 
         await asyncio.gather(*(write(mine) for mine in words))
-        found: dict[str, Any] = (await callers.get(path)).json()
-        return found
+        body: dict[str, Any] = (await callers.get(path)).json()
+        return body
 
 
 @AT_LENGTH
@@ -77,11 +77,11 @@ async def test_concurrent_changes_of_different_fields_are_all_kept(any_workspace
     }
 
     async with many_callers(any_workspace.plugboard.url, any_workspace.key) as callers:
-        answers = await asyncio.gather(*(callers.put(path, json={name: value}) for name, value in changes.items()))
+        responses = await asyncio.gather(*(callers.put(path, json={name: value}) for name, value in changes.items()))
         after = (await callers.get(path)).json()
 
-    assert [answer.status_code for answer in answers] == [200] * len(changes)
-    assert sorted(answer.json()["version"] for answer in answers) == list(range(2, 2 + len(changes)))
+    assert [response.status_code for response in responses] == [200] * len(changes)
+    assert sorted(response.json()["version"] for response in responses) == list(range(2, 2 + len(changes)))
     assert {name: after[name] for name in changes if name != "config"} == {
         name: value for name, value in changes.items() if name != "config"
     }
@@ -92,11 +92,11 @@ async def test_one_of_many_concurrent_deletes_succeeds(any_workspace: Workspace)
     path = f"{any_workspace.servers}/{any_workspace.make_server()['id']}"
 
     async with many_callers(any_workspace.plugboard.url, any_workspace.key) as callers:
-        answers = await asyncio.gather(*(callers.delete(path) for _ in range(8)))
+        responses = await asyncio.gather(*(callers.delete(path) for _ in range(8)))
 
-    assert sorted(answer.status_code for answer in answers) == [204] + [404] * 7
+    assert sorted(response.status_code for response in responses) == [204] + [404] * 7
     deleted = [
-        each for each in any_workspace.admin.get(any_workspace.audit).json() if each["action"] == "server.deleted"
+        item for item in any_workspace.admin.get(any_workspace.audit).json() if item["action"] == "server.deleted"
     ]
     assert len(deleted) == 1
 
@@ -111,21 +111,21 @@ async def test_no_agent_keeps_a_deleted_server(any_workspace: Workspace, detach:
             server, agent = any_workspace.make_server(), any_workspace.make_agent()
             enable = {"enabledMcpServerIds": [server["id"]]}
 
-            asked = [
+            requests = [
                 callers.delete(f"{any_workspace.servers}/{server['id']}", params={"detach": detach}),
                 callers.post(any_workspace.agents, json={"name": "New"} | enable),
                 callers.put(f"{any_workspace.agents}/{agent['id']}", json=enable),
             ]
             first = turn % 3  # each is ahead of the others in its turn
-            answers = await asyncio.gather(*asked[first:], *asked[:first])
-            deleted, made, changed = answers[-first:] + answers[:-first]
+            responses = await asyncio.gather(*requests[first:], *requests[:first])
+            deleted, created, changed = responses[-first:] + responses[:-first]
 
             assert deleted.status_code in (204, 409), deleted.text
-            assert made.status_code in (201, 422), made.text
+            assert created.status_code in (201, 422), created.text
             assert changed.status_code in (200, 422), changed.text
-            servers = {each["id"] for each in (await callers.get(any_workspace.servers)).json()}
-            for each in (await callers.get(any_workspace.agents, params={"limit": 100})).json():
-                assert set(each["enabledMcpServerIds"]) <= servers
+            servers = {item["id"] for item in (await callers.get(any_workspace.servers)).json()}
+            for item in (await callers.get(any_workspace.agents, params={"limit": 100})).json():
+                assert set(item["enabledMcpServerIds"]) <= servers
             if deleted.status_code == 409:
                 in_use = await callers.delete(f"{any_workspace.servers}/{server['id']}")
                 assert in_use.status_code == 409
@@ -137,17 +137,17 @@ async def test_a_detached_server_stays_off_concurrently_changed_agents(any_works
     agents = [any_workspace.make_agent(**both) for _ in range(4)]
 
     async with many_callers(any_workspace.plugboard.url, any_workspace.key) as callers:
-        answers = await asyncio.gather(
+        responses = await asyncio.gather(
             callers.delete(f"{any_workspace.servers}/{server['id']}", params={"detach": "true"}),
-            *(callers.put(f"{any_workspace.agents}/{each['id']}", json={"name": "Renamed"}) for each in agents),
+            *(callers.put(f"{any_workspace.agents}/{agent['id']}", json={"name": "Renamed"}) for agent in agents),
             *(
-                callers.put(f"{any_workspace.agents}/{each['id']}", json={"instructions": "Be brief."})
-                for each in agents
+                callers.put(f"{any_workspace.agents}/{agent['id']}", json={"instructions": "Be brief."})
+                for agent in agents
             ),
         )
         after = (await callers.get(any_workspace.agents)).json()
 
-    assert [answer.status_code for answer in answers] == [204] + [200] * 8
-    for each in after:
-        assert (each["name"], each["instructions"]) == ("Renamed", "Be brief.")
-        assert (each["enabledMcpServerIds"], each["version"]) == ([other["id"]], 4)
+    assert [response.status_code for response in responses] == [204] + [200] * 8
+    for item in after:
+        assert (item["name"], item["instructions"]) == ("Renamed", "Be brief.")
+        assert (item["enabledMcpServerIds"], item["version"]) == ([other["id"]], 4)

@@ -47,34 +47,34 @@ def draft(service: str, auth_type: str, config: str) -> dict[str, Any]:
 @pytest.mark.parametrize(("service", "auth_type"), [*product(SERVICES, AUTH_TYPES)])
 def test_only_valid_combinations_are_stored(workspace: Workspace, service: str, auth_type: str) -> None:
     for config, values in CONFIGS.items():
-        answer = workspace.admin.post(workspace.servers, json=draft(service, auth_type, config))
+        response = workspace.admin.post(workspace.servers, json=draft(service, auth_type, config))
 
         if (service, auth_type) not in TAKEN:
-            assert error_paths(answer) == ["authType"], config
+            assert error_paths(response) == ["authType"], config
         elif config not in TAKEN[service, auth_type]:
-            assert {path.partition(".")[0] for path in error_paths(answer)} == {"config"}, config
+            assert {path.partition(".")[0] for path in error_paths(response)} == {"config"}, config
         else:
-            assert answer.status_code == 201, answer.text
+            assert response.status_code == 201, response.text
             given = values if config not in NOTHING else {}
-            assert answer.json()["configured"] == sorted(given)
+            assert response.json()["configured"] == sorted(given)
 
 
 @pytest.mark.parametrize(("service", "auth_type"), [*product(SERVICES, AUTH_TYPES)])
 def test_a_change_follows_the_same_rules(workspace: Workspace, service: str, auth_type: str) -> None:
     for config, values in CONFIGS.items():
-        made = workspace.make_server(authType="none", config={})
+        server = workspace.make_server(authType="none", config={})
         wanted = draft(service, auth_type, config)
 
-        answer = workspace.admin.put(f"{workspace.servers}/{made['id']}", json=wanted)
+        response = workspace.admin.put(f"{workspace.servers}/{server['id']}", json=wanted)
 
         if (service, auth_type) not in TAKEN:
-            assert error_paths(answer) == ["authType"], config
+            assert error_paths(response) == ["authType"], config
         elif config not in TAKEN[service, auth_type] | NOTHING:  # credentials may come later, wrong ones may not
-            assert {path.partition(".")[0] for path in error_paths(answer)} == {"config"}, config
+            assert {path.partition(".")[0] for path in error_paths(response)} == {"config"}, config
         else:
-            assert answer.status_code == 200, answer.text
+            assert response.status_code == 200, response.text
             given = values if config not in NOTHING else {}
-            assert answer.json()["configured"] == sorted(given)
+            assert response.json()["configured"] == sorted(given)
 
 
 @pytest.mark.parametrize(
@@ -102,9 +102,9 @@ def test_the_error_names_the_missing_credential(
 
 def test_the_error_names_the_requirements_of_the_service(workspace: Workspace) -> None:
     def message(**sent: Any) -> str:
-        answer = workspace.admin.post(workspace.servers, json={"name": "S"} | sent)
-        assert answer.status_code == 422
-        return str(answer.json()["errors"][0]["message"])
+        response = workspace.admin.post(workspace.servers, json={"name": "S"} | sent)
+        assert response.status_code == 422
+        return str(response.json()["errors"][0]["message"])
 
     assert "`oauth`" in message(serviceType="slack", authType="header", config={"headerValue": "v"})
     assert "`header`" in message(serviceType="posthog", authType="oauth", url=POSTHOG[0])
@@ -117,10 +117,10 @@ def test_the_error_names_the_requirements_of_the_service(workspace: Workspace) -
 @pytest.mark.requirement("EGR-10")
 @pytest.mark.parametrize("url", POSTHOG)
 def test_posthog_has_one_of_two_urls(workspace: Workspace, url: str) -> None:
-    made = workspace.make_server(serviceType="posthog", url=url, config={"apiKey": "phx_canary"})
+    server = workspace.make_server(serviceType="posthog", url=url, config={"apiKey": "phx_canary"})
 
-    assert made["url"] == url
-    assert made["configured"] == ["apiKey"]
+    assert server["url"] == url
+    assert server["configured"] == ["apiKey"]
 
 
 @pytest.mark.requirement("EGR-10")
@@ -145,17 +145,17 @@ def test_posthog_accepts_no_other_url(workspace: Workspace, url: str | None) -> 
     sent = {"name": "P", "serviceType": "posthog", "authType": "header", "config": {"apiKey": "k"}, "url": url}
     assert error_paths(workspace.admin.post(workspace.servers, json=sent)) == ["url"]
 
-    made = workspace.make_server(serviceType="posthog", url=POSTHOG[0], config={"apiKey": "k"})
-    assert error_paths(workspace.admin.put(f"{workspace.servers}/{made['id']}", json={"url": url})) == ["url"]
+    server = workspace.make_server(serviceType="posthog", url=POSTHOG[0], config={"apiKey": "k"})
+    assert error_paths(workspace.admin.put(f"{workspace.servers}/{server['id']}", json={"url": url})) == ["url"]
 
 
 @pytest.mark.parametrize("service", WITH_OAUTH)
 def test_a_service_has_its_own_url(workspace: Workspace, service: str) -> None:
-    made = workspace.make_server(serviceType=service, authType="oauth", url=None, config={})
-    path = f"{workspace.servers}/{made['id']}"
+    server = workspace.make_server(serviceType=service, authType="oauth", url=None, config={})
+    path = f"{workspace.servers}/{server['id']}"
 
-    assert made["url"] is None
-    assert made["oauthConnected"] is False
+    assert server["url"] is None
+    assert server["oauthConnected"] is False
     assert error_paths(workspace.admin.put(path, json={"url": "https://example.com"})) == ["url"]
     assert workspace.admin.put(path, json={"url": None}).status_code == 200
     sent = {"name": "S", "serviceType": service, "authType": "oauth", "url": f"https://{service}.com"}
@@ -163,10 +163,10 @@ def test_a_service_has_its_own_url(workspace: Workspace, service: str) -> None:
 
 
 def test_any_remote_server_can_have_oauth(workspace: Workspace) -> None:
-    made = workspace.make_server(authType="oauth", config={})
+    server = workspace.make_server(authType="oauth", config={})
 
-    assert (made["serviceType"], made["authType"]) == ("external", "oauth")
-    assert made["oauthConnected"] is False
+    assert (server["serviceType"], server["authType"]) == ("external", "oauth")
+    assert server["oauthConnected"] is False
 
 
 @pytest.mark.parametrize("service", ["posthog", *WITH_OAUTH])
@@ -176,15 +176,15 @@ def test_a_service_has_no_exposure(workspace: Workspace, service: str, exposure:
     sent = draft(service, auth_type, config)
     assert error_paths(workspace.admin.post(workspace.servers, json=sent | {"exposure": exposure})) == ["exposure"]
 
-    made = workspace.admin.post(workspace.servers, json=sent | {"exposure": "both"}).json()
-    path = f"{workspace.servers}/{made['id']}"
+    created = workspace.admin.post(workspace.servers, json=sent | {"exposure": "both"}).json()
+    path = f"{workspace.servers}/{created['id']}"
     assert error_paths(workspace.admin.put(path, json={"exposure": exposure})) == ["exposure"]
-    assert workspace.admin.get(path).json() == made
+    assert workspace.admin.get(path).json() == created
 
 
 def test_a_server_with_an_exposure_cannot_silently_become_a_service(workspace: Workspace) -> None:
-    made = workspace.make_server(exposure="tools")
-    path = f"{workspace.servers}/{made['id']}"
+    server = workspace.make_server(exposure="tools")
+    path = f"{workspace.servers}/{server['id']}"
     becomes = {"serviceType": "linear", "authType": "oauth"}
 
     assert error_paths(workspace.admin.put(path, json=becomes)) == ["exposure"]

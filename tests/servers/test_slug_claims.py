@@ -29,12 +29,12 @@ def test_a_long_slug_is_shortened_for_its_number(workspace: Workspace) -> None:
     ("name", "slug"), [("天気", "tianqi"), ("Погода", "pogoda"), ("🙈🙉", None), ("…", None), ("Server", "mcp-server")]
 )
 def test_a_name_in_any_script_gives_a_slug(workspace: Workspace, name: str, slug: str | None) -> None:
-    made = workspace.make_server(name=name)
+    server = workspace.make_server(name=name)
 
-    assert made["name"] == name
-    assert 1 <= len(made["slug"]) <= 24
-    assert made["slug"].replace("-", "").isalnum()
-    assert slug is None or made["slug"] == slug
+    assert server["name"] == name
+    assert 1 <= len(server["slug"]) <= 24
+    assert server["slug"].replace("-", "").isalnum()
+    assert slug is None or server["slug"] == slug
 
 
 def test_a_given_slug_is_kept_unchanged(workspace: Workspace) -> None:
@@ -45,18 +45,18 @@ def test_a_given_slug_is_kept_unchanged(workspace: Workspace) -> None:
 def test_a_given_slug_that_is_taken_is_a_conflict(any_workspace: Workspace) -> None:
     any_workspace.make_server()
 
-    refused = any_workspace.admin.post(any_workspace.servers, json=WEATHER | {"slug": "weather-api"})
+    response = any_workspace.admin.post(any_workspace.servers, json=WEATHER | {"slug": "weather-api"})
 
-    assert refused.status_code == 409
-    assert refused.json()["code"] == "conflict"
-    assert "`weather-api`" in refused.json()["detail"]
+    assert response.status_code == 409
+    assert response.json()["code"] == "conflict"
+    assert "`weather-api`" in response.json()["detail"]
     assert len(any_workspace.admin.get(any_workspace.servers).json()) == 1
 
 
 def test_a_new_name_does_not_change_the_slug(workspace: Workspace) -> None:
-    made = workspace.make_server()
+    server = workspace.make_server()
 
-    changed = workspace.admin.put(f"{workspace.servers}/{made['id']}", json={"name": "Forecast"}).json()
+    changed = workspace.admin.put(f"{workspace.servers}/{server['id']}", json={"name": "Forecast"}).json()
 
     assert (changed["name"], changed["slug"]) == ("Forecast", "weather-api")
 
@@ -73,21 +73,21 @@ def test_a_new_slug_frees_the_old_one(any_workspace: Workspace) -> None:
     assert moved.json()["slug"] == "forecast"
     assert any_workspace.admin.put(path, json={"slug": "weather-api"}).json()["slug"] == "weather-api"
     assert any_workspace.make_server(name="Other")["slug"] == "other"
-    refused = any_workspace.admin.post(any_workspace.servers, json=WEATHER | {"slug": "forecast"})
-    assert refused.status_code == 409
+    response = any_workspace.admin.post(any_workspace.servers, json=WEATHER | {"slug": "forecast"})
+    assert response.status_code == 409
 
 
 def test_a_server_can_keep_its_own_slug(workspace: Workspace) -> None:
-    made = workspace.make_server()
-    path = f"{workspace.servers}/{made['id']}"
+    server = workspace.make_server()
+    path = f"{workspace.servers}/{server['id']}"
 
     assert workspace.admin.put(path, json={"slug": "weather-api"}).json()["slug"] == "weather-api"
     assert workspace.admin.post(workspace.servers, json=WEATHER | {"slug": "weather-api"}).status_code == 409
 
 
 def test_a_deleted_server_frees_its_slug(workspace: Workspace) -> None:
-    made = workspace.make_server()
-    assert workspace.admin.delete(f"{workspace.servers}/{made['id']}").status_code == 204
+    server = workspace.make_server()
+    assert workspace.admin.delete(f"{workspace.servers}/{server['id']}").status_code == 204
 
     assert workspace.make_server()["slug"] == "weather-api"
 
@@ -99,33 +99,33 @@ def test_each_workspace_has_its_own_slugs(workspace: Workspace) -> None:
 
 
 def test_an_id_cannot_be_a_slug(workspace: Workspace) -> None:
-    made = workspace.make_server()
+    server = workspace.make_server()
     assert id_pattern("server").startswith("^server_")  # and a slug has no `_`
 
-    refused = workspace.admin.post(workspace.servers, json=WEATHER | {"slug": made["id"][:24]})
+    response = workspace.admin.post(workspace.servers, json=WEATHER | {"slug": server["id"][:24]})
 
-    assert error_paths(refused) == ["slug"]
+    assert error_paths(response) == ["slug"]
 
 
 async def test_twenty_concurrent_servers_with_one_name_get_twenty_slugs(any_workspace: Workspace) -> None:
     async with many_callers(any_workspace.plugboard.url, any_workspace.key) as callers:
-        answers = await asyncio.gather(*(callers.post(any_workspace.servers, json=WEATHER) for _ in range(20)))
+        responses = await asyncio.gather(*(callers.post(any_workspace.servers, json=WEATHER) for _ in range(20)))
 
-    assert [answer.status_code for answer in answers] == [201] * 20
-    slugs = {answer.json()["slug"] for answer in answers}
+    assert [response.status_code for response in responses] == [201] * 20
+    slugs = {response.json()["slug"] for response in responses}
     assert slugs == {"weather-api", *(f"weather-api-{number}" for number in range(2, 21))}
 
 
 async def test_one_of_many_concurrent_claims_to_a_slug_succeeds(any_workspace: Workspace) -> None:
-    made = [any_workspace.make_server(name=f"S{number}") for number in range(4)]
+    created = [any_workspace.make_server(name=f"S{number}") for number in range(4)]
     wanted: dict[str, Any] = {"slug": "wanted"}
 
     async with many_callers(any_workspace.plugboard.url, any_workspace.key) as callers:
-        answers = await asyncio.gather(
+        responses = await asyncio.gather(
             *(callers.post(any_workspace.servers, json=WEATHER | wanted) for _ in range(4)),
-            *(callers.put(f"{any_workspace.servers}/{each['id']}", json=wanted) for each in made),
+            *(callers.put(f"{any_workspace.servers}/{item['id']}", json=wanted) for item in created),
         )
 
-    statuses = [answer.status_code for answer in answers]
+    statuses = [response.status_code for response in responses]
     assert sorted(statuses)[1:] == [409] * 7
-    assert [each["slug"] for each in any_workspace.admin.get(any_workspace.servers).json()].count("wanted") == 1
+    assert [item["slug"] for item in any_workspace.admin.get(any_workspace.servers).json()].count("wanted") == 1

@@ -66,7 +66,7 @@ def test_numbered_slugs_are_valid_and_distinct(slug: str) -> None:
     slugs = list(islice(slug_candidates(slug), 120))
 
     assert slugs[0] == slug
-    assert all(LEGAL.fullmatch(each) and not is_reserved(each) for each in slugs)
+    assert all(LEGAL.fullmatch(slug) and not is_reserved(slug) for slug in slugs)
     assert len(set(slugs)) >= len(slugs) - 1  # a slug that ends in a number may be met once more
 
 

@@ -22,12 +22,12 @@ CHANGES: dict[str, Any] = {
 
 @pytest.mark.parametrize("field", CHANGES)
 def test_a_change_of_one_field_leaves_the_others(workspace: Workspace, field: str) -> None:
-    made = workspace.make_server(description="Today's.")
-    path = f"{workspace.servers}/{made['id']}"
+    server = workspace.make_server(description="Today's.")
+    path = f"{workspace.servers}/{server['id']}"
 
     changed = workspace.admin.put(path, json={field: CHANGES[field]})
 
-    expected = made | {field: CHANGES[field], "version": 2, "updatedAt": changed.json()["updatedAt"]}
+    expected = server | {field: CHANGES[field], "version": 2, "updatedAt": changed.json()["updatedAt"]}
     assert changed.json() == expected
     assert changed.headers["ETag"] == '"2"'
     assert workspace.admin.get(path).json() == expected
@@ -35,22 +35,22 @@ def test_a_change_of_one_field_leaves_the_others(workspace: Workspace, field: st
 
 
 def test_all_fields_can_change_together(any_workspace: Workspace) -> None:
-    made = any_workspace.make_server()
+    server = any_workspace.make_server()
 
-    changed = any_workspace.admin.put(f"{any_workspace.servers}/{made['id']}", json=CHANGES).json()
+    changed = any_workspace.admin.put(f"{any_workspace.servers}/{server['id']}", json=CHANGES).json()
 
-    assert changed == made | CHANGES | {"version": 2, "updatedAt": changed["updatedAt"]}
+    assert changed == server | CHANGES | {"version": 2, "updatedAt": changed["updatedAt"]}
 
 
 def test_a_change_updates_only_the_time_of_the_change(tmp_path: Path) -> None:
     clock = StillClock()
     with served(Settings(data_dir=tmp_path), clock) as plugboard:
         workspace = plugboard.make_workspace()
-        made = workspace.make_server()
+        server = workspace.make_server()
         clock.advance(1.5)
-        changed = workspace.admin.put(f"{workspace.servers}/{made['id']}", json={"name": "Forecast"}).json()
+        changed = workspace.admin.put(f"{workspace.servers}/{server['id']}", json={"name": "Forecast"}).json()
 
-    assert (made["createdAt"], made["updatedAt"]) == ("2027-01-15T08:00:00.000Z", "2027-01-15T08:00:00.000Z")
+    assert (server["createdAt"], server["updatedAt"]) == ("2027-01-15T08:00:00.000Z", "2027-01-15T08:00:00.000Z")
     assert (changed["createdAt"], changed["updatedAt"]) == ("2027-01-15T08:00:00.000Z", "2027-01-15T08:00:01.500Z")
 
 
@@ -64,14 +64,14 @@ def test_every_change_increments_the_version(any_workspace: Workspace) -> None:
 
 
 def test_a_refused_change_keeps_the_version(workspace: Workspace) -> None:
-    made = workspace.make_server()
-    path = f"{workspace.servers}/{made['id']}"
+    server = workspace.make_server()
+    path = f"{workspace.servers}/{server['id']}"
 
     assert workspace.admin.put(path, json={"name": "New", "timeoutSeconds": 99}).status_code == 422
     assert workspace.admin.put(path, json={"name": "New", "url": "https://localhost"}).status_code == 422
     assert workspace.admin.put(path, json={"name": "New", "slug": "server"}).status_code == 422
 
-    assert workspace.admin.get(path).json() == made
+    assert workspace.admin.get(path).json() == server
 
 
 @pytest.mark.requirement("REL-04")
@@ -97,10 +97,10 @@ def test_a_stale_write_changes_nothing(workspace: Workspace, tags: str) -> None:
     )
     deleted = workspace.admin.delete(path, headers={"If-Match": tags})
 
-    for answer in (changed, deleted):
-        assert (answer.status_code, answer.json()["code"]) == (412, "stale")
+    for response in (changed, deleted):
+        assert (response.status_code, response.json()["code"]) == (412, "stale")
     assert workspace.admin.get(path).json() == second
-    assert [each["action"] for each in workspace.admin.get(workspace.audit).json()].count("server.updated") == 1
+    assert [item["action"] for item in workspace.admin.get(workspace.audit).json()].count("server.updated") == 1
 
 
 @pytest.mark.requirement("REL-04")
@@ -132,20 +132,20 @@ def test_a_write_without_a_version_succeeds(workspace: Workspace) -> None:
 
 
 def test_a_server_can_be_disabled_and_enabled(workspace: Workspace) -> None:
-    made = workspace.make_server(enabled=False)
-    path = f"{workspace.servers}/{made['id']}"
+    server = workspace.make_server(enabled=False)
+    path = f"{workspace.servers}/{server['id']}"
 
-    assert made["enabled"] is False
-    assert made["configured"] == ["headerValue"]
+    assert server["enabled"] is False
+    assert server["configured"] == ["headerValue"]
     assert workspace.admin.put(path, json={"enabled": True}).json()["enabled"] is True
     assert workspace.admin.put(path, json={"name": "Forecast"}).json()["enabled"] is True
     assert workspace.admin.put(path, json={"enabled": False}).json()["configured"] == ["headerValue"]
 
 
 def test_an_agent_may_enable_a_disabled_server(workspace: Workspace) -> None:
-    made = workspace.make_server(enabled=False)
+    server = workspace.make_server(enabled=False)
 
-    assert workspace.make_agent(enabledMcpServerIds=[made["id"]])["enabledMcpServerIds"] == [made["id"]]
+    assert workspace.make_agent(enabledMcpServerIds=[server["id"]])["enabledMcpServerIds"] == [server["id"]]
 
 
 @pytest.mark.parametrize("server_id", ["server_x", "x", "server_" + "0" * 33, "%00", "ü", "a" * 500])
@@ -161,12 +161,12 @@ def test_a_deleted_server_is_not_found(any_workspace: Workspace) -> None:
     path = f"{any_workspace.servers}/{any_workspace.make_server()['id']}"
     assert any_workspace.admin.delete(path).status_code == 204
 
-    for answer in (
+    for response in (
         any_workspace.admin.get(path),
         any_workspace.admin.put(path, json={"name": "New"}, headers={"If-Match": "*"}),
         any_workspace.admin.delete(path, headers={"If-Match": '"1"'}),
     ):
-        assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+        assert (response.status_code, response.json()["code"]) == (404, "not_found")
     assert any_workspace.admin.get(any_workspace.servers).json() == []
 
 
@@ -175,8 +175,8 @@ def test_a_server_of_another_workspace_looks_nonexistent(workspace: Workspace) -
     nobodys = "server_" + "0" * 33
 
     for method, body in (("GET", None), ("PUT", {"name": "Mine"}), ("DELETE", None)):
-        answers = [
-            workspace.admin.request(method, f"{workspace.servers}/{each}", json=body) for each in (theirs, nobodys)
+        responses = [
+            workspace.admin.request(method, f"{workspace.servers}/{item}", json=body) for item in (theirs, nobodys)
         ]
-        assert [answer.status_code for answer in answers] == [404, 404]
-        assert answers[0].content == answers[1].content
+        assert [response.status_code for response in responses] == [404, 404]
+        assert responses[0].content == responses[1].content

@@ -22,25 +22,25 @@ def in_one_workspace(on_sqlite: Plugboard) -> Workspace:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_hostile_url_is_refused_on_create_and_on_update(in_one_workspace: Workspace, kind: str) -> None:
     workspace = in_one_workspace
-    made = workspace.make_server()
-    path = f"{workspace.servers}/{made['id']}"
+    server = workspace.make_server()
+    path = f"{workspace.servers}/{server['id']}"
 
     for hostile in of_kind(kind):
         created = workspace.admin.post(workspace.servers, json=WEATHER | {"url": hostile.url})
         changed = workspace.admin.put(path, json={"url": hostile.url})
 
-        for refused in (created, changed):
-            assert error_paths(refused) == ["url"], hostile.url
-            message = refused.json()["errors"][0]["message"]
+        for response in (created, changed):
+            assert error_paths(response) == ["url"], hostile.url
+            message = response.json()["errors"][0]["message"]
             assert hostile.because in message or "String should have at" in message, hostile.url
-    assert workspace.admin.get(path).json() == made
+    assert workspace.admin.get(path).json() == server
 
 
 @pytest.mark.parametrize("url", GOOD)
 def test_a_valid_url_is_accepted_on_create_and_on_update(in_one_workspace: Workspace, url: str) -> None:
     workspace = in_one_workspace
-    made = workspace.make_server(url=url)
-    assert made["url"] == url
+    server = workspace.make_server(url=url)
+    assert server["url"] == url
 
     other = workspace.make_server(url="https://example.org/")
     changed = workspace.admin.put(f"{workspace.servers}/{other['id']}", json={"url": url})
@@ -48,15 +48,15 @@ def test_a_valid_url_is_accepted_on_create_and_on_update(in_one_workspace: Works
 
 
 def test_a_refused_url_is_not_repeated(workspace: Workspace) -> None:
-    refused = workspace.admin.post(workspace.servers, json=WEATHER | {"url": "https://ada:canary@example.com/canary"})
+    response = workspace.admin.post(workspace.servers, json=WEATHER | {"url": "https://ada:canary@example.com/canary"})
 
-    assert error_paths(refused) == ["url"]
-    assert "canary" not in refused.text
+    assert error_paths(response) == ["url"]
+    assert "canary" not in response.text
 
 
 def test_a_url_is_checked_when_another_field_changes(workspace: Workspace) -> None:
-    made = workspace.make_server(serviceType="linear", authType="oauth", url=None, config={})
-    path = f"{workspace.servers}/{made['id']}"
+    server = workspace.make_server(serviceType="linear", authType="oauth", url=None, config={})
+    path = f"{workspace.servers}/{server['id']}"
 
     becomes = {"serviceType": "external", "url": "https://169.254.169.254/mcp"}
 

@@ -13,24 +13,24 @@ APP = {"NOTION_OAUTH_CLIENT_ID": "canary-id", "NOTION_OAUTH_CLIENT_SECRET": "can
 
 
 def services(plugboard: Plugboard) -> dict[str, dict[str, Any]]:
-    answer = plugboard.operator.get("/api/services")
-    assert answer.status_code == 200, answer.text
-    return {service["serviceType"]: service for service in answer.json()}
+    response = plugboard.operator.get("/api/services")
+    assert response.status_code == 200, response.text
+    return {service["serviceType"]: service for service in response.json()}
 
 
 def served_with(folder: Path, environment: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     settings = Settings.from_environment({"PLUGBOARD_DATA_DIR": str(folder), **environment})
     with served(settings) as plugboard:
-        answer = plugboard.operator.get("/api/services")
-        assert "canary" not in answer.text
-        return {service["serviceType"]: service for service in answer.json()}
+        response = plugboard.operator.get("/api/services")
+        assert "canary" not in response.text
+        return {service["serviceType"]: service for service in response.json()}
 
 
 def test_there_are_five_services(plugboard: Plugboard) -> None:
-    answer = plugboard.operator.get("/api/services")
+    response = plugboard.operator.get("/api/services")
 
-    assert [service["serviceType"] for service in answer.json()] == ALL
-    assert "Link" not in answer.headers
+    assert [service["serviceType"] for service in response.json()] == ALL
+    assert "Link" not in response.headers
 
 
 def test_every_service_lists_its_requirements(plugboard: Plugboard) -> None:
@@ -87,23 +87,25 @@ def test_every_tool_is_named_after_its_service(plugboard: Plugboard) -> None:
 
 @pytest.mark.requirement("ENC-17")
 def test_an_operators_app_configures_its_service_and_is_not_shown(tmp_path: Path) -> None:
-    found = served_with(tmp_path, APP | {"SLACK_OAUTH_CLIENT_ID": "canary", "LINEAR_OAUTH_CLIENT_SECRET": "canary"})
+    listed_services = served_with(
+        tmp_path, APP | {"SLACK_OAUTH_CLIENT_ID": "canary", "LINEAR_OAUTH_CLIENT_SECRET": "canary"}
+    )
 
-    assert {name for name, service in found.items() if service["configured"]} == {"notion", "posthog"}
+    assert {name for name, service in listed_services.items() if service["configured"]} == {"notion", "posthog"}
 
 
 @pytest.mark.parametrize("secret", ["", "   "])
 def test_an_incomplete_app_does_not_configure_its_service(tmp_path: Path, secret: str) -> None:
-    found = served_with(tmp_path, APP | {"NOTION_OAUTH_CLIENT_SECRET": secret})
+    listed_services = served_with(tmp_path, APP | {"NOTION_OAUTH_CLIENT_SECRET": secret})
 
-    assert found["notion"]["configured"] is False
+    assert listed_services["notion"]["configured"] is False
 
 
 @pytest.mark.parametrize("base", ["https://plugboard.example.com", "https://plugboard.example.com/"])
 def test_the_redirect_uri_is_at_the_public_address(tmp_path: Path, base: str) -> None:
-    found = served_with(tmp_path, {"OAUTH_REDIRECT_BASE_URL": base})
+    listed_services = served_with(tmp_path, {"OAUTH_REDIRECT_BASE_URL": base})
 
-    assert found["slack"]["redirectUri"] == "https://plugboard.example.com/api/mcp/oauth/slack/callback"
+    assert listed_services["slack"]["redirectUri"] == "https://plugboard.example.com/api/mcp/oauth/slack/callback"
 
 
 @pytest.mark.parametrize("scope", ["admin", "manage", "read", "invoke"])
@@ -119,11 +121,11 @@ def test_a_key_is_required_to_list_services(plugboard: Plugboard) -> None:
 def test_the_listed_requirements_suffice_to_store_a_service(workspace: Workspace) -> None:
     for name, service in services(workspace.plugboard).items():
         for url in service["urls"] or [None]:
-            made = workspace.make_server(
+            server = workspace.make_server(
                 name=service["title"],
                 serviceType=name,
                 authType=service["authTypes"][0],
                 url=url,
                 config={field["name"]: "canary" for field in service["configFields"]},
             )
-            assert made["serviceType"] == name
+            assert server["serviceType"] == name

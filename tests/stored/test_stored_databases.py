@@ -46,13 +46,13 @@ class Opened:
         agent = f"{self.workspace.agents}/{self.facts['ids']['agent']}"
         response = self.workspace.admin.post(f"{agent}/tool-calls", json={"toolName": tool, "args": args})
         assert response.status_code == 200, response.text
-        called: Json = response.json()
-        return called
+        result: Json = response.json()
+        return result
 
     def text(self, tool: str, **args: Any) -> str:
-        called = self.call(tool, **args)
-        assert not called["isError"], called
-        text: str = called["text"]
+        result = self.call(tool, **args)
+        assert not result["isError"], result
+        text: str = result["text"]
         return text
 
     def status(self, name: str) -> Json:
@@ -157,7 +157,7 @@ def test_tools_are_called_with_the_stored_credentials(stored: Opened) -> None:
         assert stored.text(f"mcp_{name}_echo", text=name) == f'{{"text": "{name}"}}'
         sent = stored.network.weather.requests[-1]
         assert (sent.path, sent.headers.get("authorization")) == (f"/{name}/mcp", credential)
-    header = next(seen for seen in stored.network.weather.requests if seen.path == "/header/mcp")
+    header = next(request for request in stored.network.weather.requests if request.path == "/header/mcp")
     assert header.headers["x-tenant"] == "canary-tenant"
 
 

@@ -19,11 +19,11 @@ SAFE = {
 @pytest.mark.parametrize("operation", OPERATIONS, ids=str)
 def test_every_response_has_a_request_id_and_security_headers(workspace: Workspace, operation: Operation) -> None:
     for caller in (workspace.admin, workspace.plugboard.caller()):
-        answer = operation.send(caller, {**SOME_IDS, "workspaceId": "ws_3kq8v0zj5m1t7r2x9c4b"})
+        response = operation.send(caller, {**SOME_IDS, "workspaceId": "ws_3kq8v0zj5m1t7r2x9c4b"})
 
-        assert re.fullmatch(r"[0-9a-f]{24}", answer.headers["X-Request-Id"])
-        assert {name: answer.headers[name] for name in SAFE} == SAFE
-        assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
+        assert re.fullmatch(r"[0-9a-f]{24}", response.headers["X-Request-Id"])
+        assert {name: response.headers[name] for name in SAFE} == SAFE
+        assert "frame-ancestors 'none'" in response.headers["Content-Security-Policy"]
 
 
 def test_no_two_requests_have_the_same_id(workspace: Workspace) -> None:
@@ -32,19 +32,19 @@ def test_no_two_requests_have_the_same_id(workspace: Workspace) -> None:
     assert len(ids) == 20
 
 
-@pytest.mark.parametrize("given", ["0123abcd", "a" * 64, "deploy_7.2-rc.1"])
-def test_a_caller_may_set_the_request_id(workspace: Workspace, given: str) -> None:
+@pytest.mark.parametrize("value", ["0123abcd", "a" * 64, "deploy_7.2-rc.1"])
+def test_a_caller_may_set_the_request_id(workspace: Workspace, value: str) -> None:
     for path in (workspace.servers, "/nowhere", "/healthz"):
-        assert workspace.admin.get(path, headers={"X-Request-Id": given}).headers["X-Request-Id"] == given
+        assert workspace.admin.get(path, headers={"X-Request-Id": value}).headers["X-Request-Id"] == value
 
 
 @pytest.mark.parametrize(
-    "given", ["short", "a" * 65, "with space", 'quote"quote', "<script>alert", "ünïcödé1", "tab\ttab9"]
+    "value", ["short", "a" * 65, "with space", 'quote"quote', "<script>alert", "ünïcödé1", "tab\ttab9"]
 )
-def test_an_unsafe_request_id_is_replaced(workspace: Workspace, given: str) -> None:
-    answer = workspace.admin.get("/healthz", headers=[(b"X-Request-Id", given.encode())])
+def test_an_unsafe_request_id_is_replaced(workspace: Workspace, value: str) -> None:
+    response = workspace.admin.get("/healthz", headers=[(b"X-Request-Id", value.encode())])
 
-    assert re.fullmatch(r"[0-9a-f]{24}", answer.headers["X-Request-Id"])
+    assert re.fullmatch(r"[0-9a-f]{24}", response.headers["X-Request-Id"])
 
 
 @pytest.mark.parametrize(
@@ -60,8 +60,8 @@ def test_an_unsafe_request_id_is_replaced(workspace: Workspace, given: str) -> N
 def test_a_missing_path_is_a_problem_document(
     workspace: Workspace, method: str, path: str, status: int, code: str
 ) -> None:
-    answer = workspace.admin.request(method, path)
+    response = workspace.admin.request(method, path)
 
-    assert (answer.status_code, answer.headers["Content-Type"]) == (status, "application/problem+json")
-    assert answer.json()["code"] == code
-    assert answer.json()["type"] == f"urn:plugboard:problem:{code}"
+    assert (response.status_code, response.headers["Content-Type"]) == (status, "application/problem+json")
+    assert response.json()["code"] == code
+    assert response.json()["type"] == f"urn:plugboard:problem:{code}"

@@ -74,14 +74,14 @@ def test_a_request_during_a_store_outage_gets_a_retryable_503(moto_server: str) 
         dynamo.delete_table(TableName=settings.table)
         dynamo.close()
 
-        for answer in (
+        for response in (
             workspace.admin.get(workspace.servers),
             workspace.admin.post(workspace.agents, json={"name": "x"}),
             plugboard.caller(plugboard.operator_key).get("/api/workspaces"),
         ):
-            assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
-            assert answer.headers["Retry-After"] == "1"
-            assert settings.table not in answer.text
-            assert "DynamoDB" not in answer.text
+            assert (response.status_code, response.json()["code"]) == (503, "unavailable")
+            assert response.headers["Retry-After"] == "1"
+            assert settings.table not in response.text
+            assert "DynamoDB" not in response.text
         assert plugboard.caller().get("/readyz").status_code == 503
         assert plugboard.caller().get("/healthz").status_code == 200

@@ -34,13 +34,13 @@ def read(port: int) -> httpx2.Response:
 
 
 def test_an_operator_reads_the_metrics(plugboard: Plugboard) -> None:
-    answer = plugboard.operator.get("/metrics")
+    response = plugboard.operator.get("/metrics")
 
-    assert answer.status_code == 200
-    assert answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
-    assert "\nplugboard_build_info{" in answer.text
-    assert "\nplugboard_call_records_waiting " in answer.text
-    assert "\nplugboard_call_records_dropped_total 0.0\n" in answer.text
+    assert response.status_code == 200
+    assert response.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+    assert "\nplugboard_build_info{" in response.text
+    assert "\nplugboard_call_records_waiting " in response.text
+    assert "\nplugboard_call_records_dropped_total 0.0\n" in response.text
 
 
 def test_other_keys_cannot_read_the_metrics(workspace: Workspace) -> None:
@@ -54,8 +54,8 @@ def test_metrics_contain_nothing_of_a_workspace(workspace: Workspace) -> None:
 
     text = workspace.plugboard.operator.get("/metrics").text
 
-    for each in (workspace.id, server["id"], "canary"):
-        assert each not in text
+    for item in (workspace.id, server["id"], "canary"):
+        assert item not in text
 
 
 def test_metrics_are_served_on_a_local_port(tmp_path: Path) -> None:

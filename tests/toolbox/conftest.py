@@ -14,10 +14,10 @@ AT_HOME = EgressPolicy.parse("127.0.0.1/32")
 
 @pytest.fixture(scope="session")
 def street() -> Iterator[UpstreamHost]:
-    made = UpstreamHost()
-    with listening(made) as url:
-        made.url = url
-        yield made
+    host = UpstreamHost()
+    with listening(host) as url:
+        host.url = url
+        yield host
 
 
 @pytest.fixture(scope="session")

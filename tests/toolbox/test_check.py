@@ -70,8 +70,8 @@ def refusing(status: int) -> Callable[[], FakeMcpServer]:
         (refusing(301), "invalid", "MCP server request failed: 301 Moved Permanently"),
         (lambda: PlainServer(tools_list=lambda _: McpResponse(401)), "unauthorized", "MCP server request failed: 401"),
         (lambda: PlainServer(tools_list=lambda _: McpResponse(body=b"<html>")), "invalid", "The answer is not JSON."),
-        (lambda: PlainServer(tools_list=lambda seen: result(seen, {})), "invalid", "The tools are not a list."),
-        (lambda: PlainServer(tools_list=lambda seen: error(seen, -1, "No", data="why")), "invalid", "No - why"),
+        (lambda: PlainServer(tools_list=lambda request: result(request, {})), "invalid", "The tools are not a list."),
+        (lambda: PlainServer(tools_list=lambda request: error(request, -1, "No", data="why")), "invalid", "No - why"),
         (lambda: StuckServer("server/discover"), "unreachable", "no answer in time."),
         (lambda: StuckServer("tools/list"), "unreachable", "no answer in time."),
     ],
@@ -79,17 +79,17 @@ def refusing(status: int) -> Callable[[], FakeMcpServer]:
 def test_a_broken_server_is_reported_with_the_reason(
     office: ToolboxClient, make: Callable[[], FakeMcpServer], status: str, detail: str
 ) -> None:
-    found = office.check(office.server(make(), timeoutSeconds=1))
+    result = office.check(office.server(make(), timeoutSeconds=1))
 
-    assert (found["status"], found["protocol"], found["toolCount"], found["serverInfo"]) == (status, None, None, {})
-    assert found["detail"].startswith(f"Error calling MCP server: {detail}")
-    assert found["breaker"] == CLOSED
+    assert (result["status"], result["protocol"], result["toolCount"], result["serverInfo"]) == (status, None, None, {})
+    assert result["detail"].startswith(f"Error calling MCP server: {detail}")
+    assert result["breaker"] == CLOSED
 
 
 def test_an_unreachable_server_is_reported(office: ToolboxClient) -> None:
-    found = office.check(office.server(PlainServer(), url=NOBODY_THERE))
+    result = office.check(office.server(PlainServer(), url=NOBODY_THERE))
 
-    assert (found["status"], found["detail"]) == (
+    assert (result["status"], result["detail"]) == (
         "unreachable",
         "Error calling MCP server: The upstream could not be reached.",
     )
@@ -98,11 +98,11 @@ def test_an_unreachable_server_is_reported(office: ToolboxClient) -> None:
 def test_a_server_without_credentials_is_unauthorized_and_gets_no_request(office: ToolboxClient) -> None:
     linear = office.workspace.make_server(name="Linear", authType="oauth", serviceType="linear", url=None, config={})
 
-    found = [office.check(each) for each in (office.workspace.make_silent_server(), linear)]
+    results = [office.check(item) for item in (office.workspace.make_silent_server(), linear)]
 
-    assert [each["status"] for each in found] == ["unauthorized", "unauthorized"]
-    assert "credentials" in found[0]["detail"]
-    assert "connect it" in found[1]["detail"]
+    assert [result["status"] for result in results] == ["unauthorized", "unauthorized"]
+    assert "credentials" in results[0]["detail"]
+    assert "connect it" in results[1]["detail"]
 
 
 def test_a_disabled_server_can_be_checked(office: ToolboxClient) -> None:
@@ -110,17 +110,17 @@ def test_a_disabled_server_can_be_checked(office: ToolboxClient) -> None:
 
 
 def test_omitted_tools_are_counted(office: ToolboxClient) -> None:
-    found = office.check(office.server(PlainServer([ECHO, ECHO, {"name": ""}, {}])))
+    result = office.check(office.server(PlainServer([ECHO, ECHO, {"name": ""}, {}])))
 
-    assert (found["status"], found["toolCount"]) == ("ok", 1)
-    assert found["detail"].startswith("3 of its tools are left out")
+    assert (result["status"], result["toolCount"]) == ("ok", 1)
+    assert result["detail"].startswith("3 of its tools are left out")
 
 
 @pytest.mark.requirement("TRS-03")
 def test_a_check_reveals_no_secret(office: ToolboxClient) -> None:
     def told(seen: Any) -> McpResponse:
-        said = seen.headers["authorization"]
-        meta = {"io.modelcontextprotocol/serverInfo": {"name": said, "version": "1\x1b[31m\u202e"}}
+        text = seen.headers["authorization"]
+        meta = {"io.modelcontextprotocol/serverInfo": {"name": text, "version": "1\x1b[31m\u202e"}}
         return result(seen, {"resultType": "complete", "supportedVersions": ["2026-07-28"], "_meta": meta})
 
     good = office.check(office.server(ModernServer(server_discover=told)))
@@ -181,11 +181,11 @@ def test_a_check_shows_the_breaker_without_changing_it(office: ToolboxClient) ->
     for _ in range(5):
         failure(office.call(agent, "mcp_weather_echo"))
 
-    found = office.check(server)
+    result = office.check(server)
 
-    assert found["status"] == "ok"
-    assert (found["breaker"]["state"], found["breaker"]["failures"]) == ("open", 5)
-    assert 1 <= found["breaker"]["retryAfter"] <= 12
+    assert result["status"] == "ok"
+    assert (result["breaker"]["state"], result["breaker"]["failures"]) == ("open", 5)
+    assert 1 <= result["breaker"]["retryAfter"] <= 12
     assert failure(office.call(agent, "mcp_weather_echo"))[0] == "upstream_unavailable"
     assert len(fake.requests_for("tools/call")) == 5
 
@@ -194,9 +194,9 @@ def test_a_server_of_another_workspace_is_not_checked(office: ToolboxClient, str
     fake, other = PlainServer(), ToolboxClient(office.workspace.plugboard.make_workspace(), street)
     foreign = other.server(fake)
 
-    for answer in (
+    for response in (
         office.admin.post(f"{office.workspace.servers}/{foreign['id']}/check"),
         office.admin.get(f"{office.workspace.servers}/{foreign['id']}/tools"),
     ):
-        assert answer.status_code == 404
+        assert response.status_code == 404
     assert not fake.requests

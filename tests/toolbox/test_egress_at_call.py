@@ -52,9 +52,9 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stored]:
     with served(settings) as before:
         workspace = before.make_workspace()
         for hostile in HOSTILE:
-            made = workspace.make_server(name=f"Server {hostile.kind}"[:50], **NONE)
-            by_kind[hostile.kind].append(made["id"])
-    urls = {server_id: each for kind in KINDS for server_id, each in zip(by_kind[kind], of_kind(kind), strict=True)}
+            server = workspace.make_server(name=f"Server {hostile.kind}"[:50], **NONE)
+            by_kind[hostile.kind].append(server["id"])
+    urls = {server_id: item for kind in KINDS for server_id, item in zip(by_kind[kind], of_kind(kind), strict=True)}
     asyncio.run(rewritten(settings, workspace.id, urls))
     with served(settings, lookup=unexpected_lookup) as after:
         yield Stored(after, Workspace(after, workspace.id, workspace.key, after.caller(workspace.key)), by_kind)
@@ -79,19 +79,19 @@ async def rewritten(settings: Settings, workspace_id: str, urls: Mapping[str, st
 async def call_list_and_check(workspace: Workspace, server_ids: Sequence[str]) -> list[str]:
     """What is told by a check, a list and a call of each server."""
     async with many_callers(workspace.plugboard.url, workspace.key) as http:
-        told = []
+        notes = []
         for few in (server_ids[at : at + MOST_SERVERS] for at in range(0, len(server_ids), MOST_SERVERS)):
             draft = {"name": "A", "enabledMcpServerIds": list(few)}
             agent = f"{workspace.agents}/{(await http.post(workspace.agents, json=draft)).json()['id']}"
             listed = (await http.get(f"{agent}/tools")).json()
-            told += [each["detail"] for each in listed["unavailable"] if each["reason"] == "unreachable"]
+            notes += [item["detail"] for item in listed["unavailable"] if item["reason"] == "unreachable"]
             for server_id in few:
                 checked = (await http.post(f"{workspace.servers}/{server_id}/check")).json()
-                told.append(checked["detail"] if checked["status"] == "unreachable" else str(checked))
+                notes.append(checked["detail"] if checked["status"] == "unreachable" else str(checked))
                 call = {"toolName": f"mcp_{server_id}", "args": {"method": "tools/list"}}
-                called = (await http.post(f"{agent}/tool-calls", json=call)).json()
-                told.append(called["text"] if called["error"]["kind"] == "upstream_unavailable" else str(called))
-    return told
+                result = (await http.post(f"{agent}/tool-calls", json=call)).json()
+                notes.append(result["text"] if result["error"]["kind"] == "upstream_unavailable" else str(result))
+    return notes
 
 
 @pytest.mark.requirement("EGR-02")
@@ -100,9 +100,9 @@ async def call_list_and_check(workspace: Workspace, server_ids: Sequence[str]) -
 async def test_a_stored_hostile_url_gets_no_connection(stored: Stored, kind: str) -> None:
     ids = stored.by_kind[kind]
     with connections_except(port_of(stored.plugboard)) as dialled:
-        told = await call_list_and_check(stored.workspace, ids)
+        text = await call_list_and_check(stored.workspace, ids)
 
-    assert told == [NOT_REACHED] * 3 * len(ids)
+    assert text == [NOT_REACHED] * 3 * len(ids)
     assert dialled == []
 
 
@@ -122,10 +122,10 @@ def test_a_host_that_is_no_longer_allowed_gets_no_connection(tmp_path: Path, fie
             before = there.connections
         with served(Settings(data_dir=tmp_path)) as strict, connections_except(port_of(strict)) as dialled:
             again = Workspace(strict, workspace.id, workspace.key, strict.caller(workspace.key))
-            told = asyncio.run(call_list_and_check(again, [server["id"]]))
+            text = asyncio.run(call_list_and_check(again, [server["id"]]))
 
     assert (checked["status"], before > 0) == ("ok", True)
-    assert told == [NOT_REACHED] * 3
+    assert text == [NOT_REACHED] * 3
     assert dialled == []
     assert there.connections == before
 
@@ -134,18 +134,18 @@ def test_a_host_that_is_no_longer_allowed_gets_no_connection(tmp_path: Path, fie
 @pytest.mark.requirement("EGR-04")
 @pytest.mark.requirement("EGR-16")
 def test_a_name_with_a_private_address_gets_no_connection(tmp_path: Path) -> None:
-    answers = {str(urlsplit(case.url).hostname): case.answers for case in LEADING_INSIDE}
+    responses = {str(urlsplit(case.url).hostname): case.answers for case in LEADING_INSIDE}
     with (
         upstream_in_thread(closing_after()) as canary,
-        served(Settings(data_dir=tmp_path), lookup=answers.__getitem__) as plugboard,
+        served(Settings(data_dir=tmp_path), lookup=responses.__getitem__) as plugboard,
     ):
         workspace = plugboard.make_workspace()
         urls = [f"{case.url.rstrip('/')}:{canary.port}/mcp" for case in LEADING_INSIDE]
         ids = [workspace.make_server(url=url, **NONE)["id"] for url in urls]
         with connections_except(port_of(plugboard)) as dialled:
-            told = asyncio.run(call_list_and_check(workspace, ids))
+            text = asyncio.run(call_list_and_check(workspace, ids))
 
-    assert told == [NOT_REACHED] * 3 * len(LEADING_INSIDE)
+    assert text == [NOT_REACHED] * 3 * len(LEADING_INSIDE)
     assert dialled == []
     assert canary.connections == 0
 
@@ -153,12 +153,12 @@ def test_a_name_with_a_private_address_gets_no_connection(tmp_path: Path) -> Non
 @contextmanager
 def slamming(host: str, port: int) -> Iterator[list[object]]:
     """Closes each connection at once, and remembers who came."""
-    came: list[object] = []
-    server = socketserver.TCPServer((host, port), lambda _, caller, __: came.append(caller))
+    arrived: list[object] = []
+    server = socketserver.TCPServer((host, port), lambda _, caller, __: arrived.append(caller))
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
-        yield came
+        yield arrived
     finally:
         server.shutdown()
         thread.join()
@@ -172,15 +172,15 @@ def test_a_name_that_alternates_between_public_and_private_addresses_never_conne
     settings = Settings(data_dir=tmp_path, egress=EgressPolicy.parse("127.0.0.2/32"))
     with (
         upstream_in_thread(closing_after()) as canary,
-        slamming("127.0.0.2", canary.port) as came,
+        slamming("127.0.0.2", canary.port) as connections,
         served(settings, lookup=lambda _: next(turns)) as plugboard,
     ):
         workspace = plugboard.make_workspace()
         server = workspace.make_server(url=f"https://rebinding.example.com:{canary.port}/mcp", **HEADER)
         with connections_except(port_of(plugboard)) as dialled:
-            found = [workspace.admin.post(f"{workspace.servers}/{server['id']}/check").json() for _ in range(120)]
+            results = [workspace.admin.post(f"{workspace.servers}/{server['id']}/check").json() for _ in range(120)]
 
-    assert {each["detail"] for each in found} == {NOT_REACHED}
+    assert {result["detail"] for result in results} == {NOT_REACHED}
     assert canary.connections == 0
-    assert len(came) == 40
+    assert len(connections) == 40
     assert dialled == [("127.0.0.2", canary.port)] * 40

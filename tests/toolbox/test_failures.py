@@ -58,10 +58,10 @@ def test_a_status_without_a_reason_gets_the_usual_one(status: int, shown: str) -
 @pytest.mark.requirement("TRS-05")
 @given(st.text(max_size=3000), st.text(max_size=3000))
 def test_an_error_is_one_capped_line(message: str, data: str) -> None:
-    told = upstream_error(message, data)
+    text = upstream_error(message, data)
 
-    assert len(told.splitlines()) == 1
-    assert len(told) <= MAX_ERROR
+    assert len(text.splitlines()) == 1
+    assert len(text) <= MAX_ERROR
 
 
 @pytest.mark.requirement("TRS-03", "TRS-05")
@@ -69,11 +69,11 @@ def test_an_error_is_one_capped_line(message: str, data: str) -> None:
     "echo", ["my-secret-token", "my-sec\u200bret-token", "my-\x1b[31msecret-token", "bXktc2VjcmV0LXRva2Vu"]
 )
 def test_an_error_contains_no_secret_in_any_encoding(echo: str) -> None:
-    told = upstream_error(f"bad token {echo}", {"seen": echo}, Redactor(["my-secret-token"]))
+    text = upstream_error(f"bad token {echo}", {"seen": echo}, Redactor(["my-secret-token"]))
 
-    assert told.startswith("Error calling MCP server: bad token [removed] - ")
-    assert "secret" not in told
-    assert "bXktc2Vj" not in told
+    assert text.startswith("Error calling MCP server: bad token [removed] - ")
+    assert "secret" not in text
+    assert "bXktc2Vj" not in text
 
 
 @pytest.mark.requirement("TRS-03")

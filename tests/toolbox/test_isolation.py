@@ -55,8 +55,8 @@ async def called_by_all(plugboard: Plugboard, pairs: list[tuple[Workspace, str]]
         workspace, agent = pairs[number]
         body = {"toolName": "mcp_weather_echo", "args": {"text": f"of workspace {number}"}}
         async with at_once:
-            answer = await callers[number].post(f"{workspace.agents}/{agent}/tool-calls", json=body)
-        assert answer.json()["text"] == f'{{"text": "of workspace {number}"}}', answer.text
+            response = await callers[number].post(f"{workspace.agents}/{agent}/tool-calls", json=body)
+        assert response.json()["text"] == f'{{"text": "of workspace {number}"}}', response.text
         done[number] += 1
 
     await asyncio.gather(*map(call, turns))
@@ -66,7 +66,7 @@ async def called_by_all(plugboard: Plugboard, pairs: list[tuple[Workspace, str]]
 
 
 def credentials_in(seen: list[McpRequest]) -> set[str]:
-    return {each.headers["authorization"] for each in seen}
+    return {item.headers["authorization"] for item in seen}
 
 
 @pytest.mark.requirement("EGR-10", "REL-18")
@@ -82,8 +82,8 @@ async def test_each_upstream_of_a_thousand_mixed_calls_sees_its_own_credential_o
     for number, fake in enumerate(fakes):
         assert credentials_in(fake.requests) == {credential(number)}
         assert len(fake.requests_for("tools/call")) == CALLS // WORKSPACES
-        said = {seen.message["params"]["arguments"]["text"] for seen in fake.requests_for("tools/call")}
-        assert said == {f"of workspace {number}"}
+        text = {request.message["params"]["arguments"]["text"] for request in fake.requests_for("tools/call")}
+        assert text == {f"of workspace {number}"}
 
 
 @pytest.mark.requirement("REL-18")
@@ -99,8 +99,8 @@ async def test_workspaces_that_use_the_same_upstream_share_no_connection_and_no_
     assert all(len(credentials) == 1 for credentials in watched.by_connection.values())
     assert credentials_in(shared.requests) == {credential(number) for number in range(WORKSPACES)}
     by_session: dict[str, set[str]] = {}
-    for seen in shared.requests_for("tools/call"):
-        by_session.setdefault(seen.headers["mcp-session-id"], set()).add(seen.headers["authorization"])
+    for request in shared.requests_for("tools/call"):
+        by_session.setdefault(request.headers["mcp-session-id"], set()).add(request.headers["authorization"])
     assert len(by_session) >= WORKSPACES
     assert all(len(credentials) == 1 for credentials in by_session.values())
 

@@ -32,20 +32,20 @@ def test_thousands_of_values_are_checked_against_thousands_quickly() -> None:
     validator = Validator.of({"properties": {"many": {"type": "array", "items": choices}}})
     began = time.monotonic()
 
-    (told,) = validator.check({"many": [f"other-{number}" for number in range(900)]})
-    assert told.startswith("`many[0]` must be one of")
+    (text,) = validator.check({"many": [f"other-{number}" for number in range(900)]})
+    assert text.startswith("`many[0]` must be one of")
     assert time.monotonic() - began < A_MOMENT
 
 
 @pytest.mark.requirement("TRS-03")
 def test_a_call_that_ends_after_its_server_was_changed_shows_no_credential(office: ToolboxClient) -> None:
     stuck = StuckServer("tools/call")
-    stuck.handlers["tools/call"] = lambda seen: error(seen, -32000, f"refused {seen.headers['authorization']}")
+    stuck.handlers["tools/call"] = lambda request: error(request, -32000, f"refused {request.headers['authorization']}")
     server = office.server(stuck)
     agent = office.agent(server)
     office.list(agent)
-    told: list[dict[str, Any]] = []
-    caller = threading.Thread(target=lambda: told.append(office.call(agent, "mcp_weather_echo")))
+    notes: list[dict[str, Any]] = []
+    caller = threading.Thread(target=lambda: notes.append(office.call(agent, "mcp_weather_echo")))
     caller.start()
     stuck.wait_until(waiting=1)
 
@@ -54,13 +54,15 @@ def test_a_call_that_ends_after_its_server_was_changed_shows_no_credential(offic
     stuck.release()
     caller.join(20)
 
-    assert failure(told[0]) == ("upstream_refused", f"Error calling MCP server: refused {REMOVED}")
+    assert failure(notes[0]) == ("upstream_refused", f"Error calling MCP server: refused {REMOVED}")
 
 
 @pytest.mark.requirement("TRS-03")
 def test_a_secret_of_digits_is_not_returned_as_a_number(office: ToolboxClient) -> None:
     digits = "483920174455"
-    fake = PlainServer(tools_call=lambda seen: result(seen, {"content": [], "structuredContent": {"n": int(digits)}}))
+    fake = PlainServer(
+        tools_call=lambda request: result(request, {"content": [], "structuredContent": {"n": int(digits)}})
+    )
     agent = office.agent(office.server(fake, authType="header", config={"headerValue": digits}))
 
     assert office.call(agent, "mcp_weather_echo")["structuredContent"] == {"n": REMOVED}

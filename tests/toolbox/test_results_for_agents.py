@@ -17,7 +17,7 @@ BOTH_WAYS = pytest.mark.parametrize("way", ["named", "generic"])
 
 
 def returning(**answer: Any) -> Callable[[McpRequest], McpResponse]:
-    return lambda seen: result(seen, answer)
+    return lambda request: result(request, answer)
 
 
 def test_images_sounds_and_files_are_passed_on(office: ToolboxClient) -> None:
@@ -27,10 +27,10 @@ def test_images_sounds_and_files_are_passed_on(office: ToolboxClient) -> None:
     file = {"type": "resource", "resource": {"uri": "file:///a", "mimeType": "text/plain", "text": "inside"}}
     blob = {"type": "resource", "resource": {"uri": "file:///b", "mimeType": "application/pdf", "blob": "AAAA"}}
 
-    called = call_answered_with(office, returning(content=[image, sound, link, file, blob]))
+    result = call_answered_with(office, returning(content=[image, sound, link, file, blob]))
 
-    assert called["content"] == [image, sound, link, file, blob]
-    assert called["text"].splitlines() == [
+    assert result["content"] == [image, sound, link, file, blob]
+    assert result["text"].splitlines() == [
         "[image (image/png)]",
         "[audio (audio/wav)]",
         "Report: file:///report",
@@ -43,27 +43,27 @@ def test_images_sounds_and_files_are_passed_on(office: ToolboxClient) -> None:
 def test_a_long_text_is_cut_and_says_so(office: ToolboxClient) -> None:
     text = "A line of forty characters, all in all.\n" * 5000
 
-    called = call_answered_with(office, returning(content=[{"type": "text", "text": text}]))
+    result = call_answered_with(office, returning(content=[{"type": "text", "text": text}]))
 
-    assert len(called["text"]) <= MAX_TEXT
-    kept, _, note = called["text"].rpartition("\n")
+    assert len(result["text"]) <= MAX_TEXT
+    kept, _, note = result["text"].rpartition("\n")
     assert text.startswith(kept)
     assert kept.endswith("all in all.")
     assert note == (
         f"[{len(text) - len(kept)} of {len(text)} characters left out. Ask for less, or for the next page, to get the "
         "rest.]"
     )
-    assert called["content"] == [{"type": "text", "text": called["text"]}]
+    assert result["content"] == [{"type": "text", "text": result["text"]}]
 
 
 @pytest.mark.requirement("TRS-02")
 def test_all_texts_share_one_limit(office: ToolboxClient) -> None:
     blocks = [{"type": "text", "text": f"{number} " * 5000} for number in range(20)]
 
-    called = call_answered_with(office, returning(content=blocks))
+    result = call_answered_with(office, returning(content=blocks))
 
-    assert len(called["text"]) <= MAX_TEXT + MAX_BLOCKS
-    assert called["text"].splitlines()[-1] == (
+    assert len(result["text"]) <= MAX_TEXT + MAX_BLOCKS
+    assert result["text"].splitlines()[-1] == (
         "[15 more parts left out. Ask for less, or for the next page, to get them.]"
     )
 
@@ -72,27 +72,27 @@ def test_all_texts_share_one_limit(office: ToolboxClient) -> None:
 def test_parts_that_cannot_be_cut_are_omitted_and_named(office: ToolboxClient) -> None:
     image = {"type": "image", "data": "A" * 2_500_000, "mimeType": "image/png"}
 
-    called = call_answered_with(office, returning(content=[image], structuredContent={"rows": ["x" * 100] * 3000}))
+    result = call_answered_with(office, returning(content=[image], structuredContent={"rows": ["x" * 100] * 3000}))
 
-    first, second = called["text"].splitlines()
+    first, second = result["text"].splitlines()
     assert first.startswith("[image (image/png) of 25000")
     assert second.startswith("[structuredContent of 309010 bytes left out.")
-    assert "structuredContent" not in called
+    assert "structuredContent" not in result
 
 
 @pytest.mark.requirement("TRS-02")
 def test_very_many_parts_are_counted(office: ToolboxClient) -> None:
-    called = call_answered_with(office, returning(content=[{"type": "text", "text": "x"}] * 250))
+    result = call_answered_with(office, returning(content=[{"type": "text", "text": "x"}] * 250))
 
     assert (
-        called["text"].splitlines()[-1] == "[50 more parts left out. Ask for less, or for the next page, to get them.]"
+        result["text"].splitlines()[-1] == "[50 more parts left out. Ask for less, or for the next page, to get them.]"
     )
-    assert len(called["content"]) == MAX_BLOCKS + 1
+    assert len(result["content"]) == MAX_BLOCKS + 1
 
 
-def echo_of_the_secret(seen: McpRequest) -> dict[str, Any]:
+def echo_of_the_secret(request: McpRequest) -> dict[str, Any]:
     """What a careless server could do with the header that it was sent."""
-    header = seen.headers["authorization"]
+    header = request.headers["authorization"]
     encoded = base64.b64encode(f"user:{header}".encode()).decode()
     return {
         "content": [
@@ -106,7 +106,7 @@ def echo_of_the_secret(seen: McpRequest) -> dict[str, Any]:
 @BOTH_WAYS
 @pytest.mark.requirement("TRS-03")
 def test_a_secret_echoed_by_an_upstream_is_removed(office: ToolboxClient, way: str) -> None:
-    called = call_answered_with(office, lambda seen: result(seen, echo_of_the_secret(seen)), way)
+    called = call_answered_with(office, lambda request: result(request, echo_of_the_secret(request)), way)
 
     shown = json.dumps(called)
     assert called["text"].startswith("You sent [removed], that is ")
@@ -120,10 +120,12 @@ def test_a_secret_echoed_by_an_upstream_is_removed(office: ToolboxClient, way: s
 @pytest.mark.requirement("TRS-03")
 @pytest.mark.parametrize("place", ["message", "data"])
 def test_a_secret_in_an_upstreams_error_is_removed(office: ToolboxClient, way: str, place: str) -> None:
-    def refuse(seen: McpRequest) -> McpResponse:
-        header = seen.headers["authorization"]
-        said = f"Bad token {header} / {base64.b64encode(header.encode()).decode()}"
-        return error(seen, -32603, said) if place == "message" else error(seen, -32603, "No", data={"header": said})
+    def refuse(request: McpRequest) -> McpResponse:
+        header = request.headers["authorization"]
+        text = f"Bad token {header} / {base64.b64encode(header.encode()).decode()}"
+        return (
+            error(request, -32603, text) if place == "message" else error(request, -32603, "No", data={"header": text})
+        )
 
     kind, text = failure(call_answered_with(office, refuse, way))
 
@@ -135,10 +137,10 @@ def test_a_secret_in_an_upstreams_error_is_removed(office: ToolboxClient, way: s
 
 @pytest.mark.requirement("TRS-03")
 def test_a_secret_in_the_name_of_a_tool_or_its_description_is_removed(office: ToolboxClient) -> None:
-    def listed(seen: McpRequest) -> McpResponse:
-        header = seen.headers["authorization"]
+    def listed(request: McpRequest) -> McpResponse:
+        header = request.headers["authorization"]
         schema = {"type": "object", "properties": {"text": {"type": "string", "description": header}}}
-        return result(seen, {"tools": [{"name": "echo", "description": f"With {header}", "inputSchema": schema}]})
+        return result(request, {"tools": [{"name": "echo", "description": f"With {header}", "inputSchema": schema}]})
 
     server = office.server(PlainServer(tools_list=listed))
 
@@ -152,16 +154,16 @@ def test_invisible_characters_do_not_reach_an_agent(office: ToolboxClient, way: 
     hidden = "a\x1b[31mred\x1b[0m\u202ereversed\u2066 \U000e0041tag\u200bend\x00"
     content = [{"type": "text", "text": hidden}]
 
-    called = call_answered_with(office, returning(content=content, structuredContent={hidden: hidden}), way)
+    result = call_answered_with(office, returning(content=content, structuredContent={hidden: hidden}), way)
 
-    assert called["text"] == called["content"][0]["text"] == "aredreversed tagend"
-    assert called["structuredContent"] == {"aredreversed tagend": "aredreversed tagend"}
+    assert result["text"] == result["content"][0]["text"] == "aredreversed tagend"
+    assert result["structuredContent"] == {"aredreversed tagend": "aredreversed tagend"}
 
 
 @pytest.mark.requirement("TRS-01", "TRS-05")
 def test_an_error_is_one_clean_line(office: ToolboxClient) -> None:
     _, text = failure(
-        call_answered_with(office, lambda seen: error(seen, -32603, "one\r\n\x1b[2Jtwo\u202e" + "x" * 5000))
+        call_answered_with(office, lambda request: error(request, -32603, "one\r\n\x1b[2Jtwo\u202e" + "x" * 5000))
     )
 
     assert text.startswith("Error calling MCP server: one twox")

@@ -45,7 +45,7 @@ def test_a_name_is_stable() -> None:
 def test_names_that_differ_only_in_altered_characters_stay_distinct() -> None:
     alike = ["a.b", "a/b", "a b", "a_b", "a-b", "", " ", "_", LONG, LONG + "x", LONG[:-1] + "y", "ก", "ข", "🔥", "🧊"]
 
-    assert len({tool_name("docs", each) for each in alike}) == len(alike)
+    assert len({tool_name("docs", item) for item in alike}) == len(alike)
 
 
 @pytest.mark.requirement("TRS-06")
@@ -64,7 +64,7 @@ def test_every_name_is_legal(slug: str, upstream: str) -> None:
 @pytest.mark.requirement("TRS-06")
 @given(st.sets(st.tuples(SLUGS, ANY_TEXT), max_size=40))
 def test_no_two_tools_have_one_name(tools: set[tuple[str, str]]) -> None:
-    assert len({tool_name(*each) for each in tools}) == len(tools)
+    assert len({tool_name(*tool) for tool in tools}) == len(tools)
 
 
 @pytest.mark.requirement("TRS-06")
@@ -113,7 +113,7 @@ def test_a_services_tool_cannot_look_like_a_servers_tool(base: str) -> None:
 
 
 def test_tools_of_services_never_collide() -> None:
-    named = [service_tool_name(*each) for each in product(["notion", "notion_read", "notion_read_page"], ["a", "read"])]
+    named = [service_tool_name(*item) for item in product(["notion", "notion_read", "notion_read_page"], ["a", "read"])]
 
     assert len(set(named)) == len(named)
 

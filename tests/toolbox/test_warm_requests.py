@@ -29,7 +29,7 @@ class ObservedProcess:
 
     @property
     def reads(self) -> list[str]:
-        return [each for each in self.log_lines if OUTBOX not in each]
+        return [line for line in self.log_lines if OUTBOX not in line]
 
 
 @contextmanager
@@ -37,14 +37,14 @@ def watched(street: UpstreamHost, data_dir: Path) -> Iterator[ObservedProcess]:
     """A Plugboard that tells of each statement by which its database is read."""
     settings = Settings(data_dir=data_dir, egress=AT_HOME)
     app = build_router_app(settings)
-    told: list[str] = []
+    notes: list[str] = []
     with listening(RequestMiddleware(FastPath(app, problem_response))) as url:
         parts: Any = app.state.container
-        parts.store._reading.set_trace_callback(told.append)
+        parts.store._reading.set_trace_callback(notes.append)
         key = asyncio.run(make_operator_key(parts.store, parts.key_maker)).reveal_text()
         plugboard = Plugboard(url, settings, key)
         try:
-            yield ObservedProcess(ToolboxClient(plugboard.make_workspace(), street), told)
+            yield ObservedProcess(ToolboxClient(plugboard.make_workspace(), street), notes)
         finally:
             plugboard.close()
 

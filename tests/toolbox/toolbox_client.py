@@ -35,15 +35,15 @@ class ToolboxClient:
         return self.workspace.make_server(**{**fields, **config, **changed})
 
     def change(self, server: Json, **changed: Any) -> Json:
-        answer = self.admin.put(f"{self.workspace.servers}/{server['id']}", json=changed)
-        assert answer.status_code == 200, answer.text
-        made: Json = answer.json()
-        return made
+        response = self.admin.put(f"{self.workspace.servers}/{server['id']}", json=changed)
+        assert response.status_code == 200, response.text
+        created: Json = response.json()
+        return created
 
     def agent(self, *servers: Json, **changed: Any) -> str:
-        ids = [each["id"] for each in servers]
-        made: str = self.workspace.make_agent(enabledMcpServerIds=ids, **changed)["id"]
-        return made
+        ids = [server["id"] for server in servers]
+        agent_id: str = self.workspace.make_agent(enabledMcpServerIds=ids, **changed)["id"]
+        return agent_id
 
     def post_call(self, agent: str, tool: str, args: Mapping[str, Any] | None = None) -> httpx2.Response:
         body = {"toolName": tool, "args": dict(args or {})}
@@ -52,8 +52,8 @@ class ToolboxClient:
     def call(self, agent: str, tool: str, args: Mapping[str, Any] | None = None) -> Json:
         answer = self.post_call(agent, tool, args)
         assert answer.status_code == 200, answer.text
-        called: Json = answer.json()
-        return called
+        result: Json = answer.json()
+        return result
 
     def list(self, agent: str, form: str = "mcp") -> Json:
         return _read(self.admin.get(f"{self.workspace.agents}/{agent}/tools", params={"format": form}))
@@ -72,11 +72,11 @@ def generic(server: Json) -> str:
     return f"mcp_{server['id']}"
 
 
-def failure(called: Json) -> tuple[str, str]:
+def failure(result: Json) -> tuple[str, str]:
     """The kind and the text of a call that failed."""
-    assert called["isError"] is True
-    assert called["content"] == [{"type": "text", "text": called["text"]}]
-    return called["error"]["kind"], called["text"]
+    assert result["isError"] is True
+    assert result["content"] == [{"type": "text", "text": result["text"]}]
+    return result["error"]["kind"], result["text"]
 
 
 def call_answered_with(office: ToolboxClient, answer: Callable[[McpRequest], McpResponse], way: str = "named") -> Json:
@@ -96,7 +96,7 @@ def wait_until(holds: Callable[[], bool], patience: float = 20.0) -> None:
         pause.wait(0.005)
 
 
-def _read(answer: httpx2.Response) -> Json:
-    assert answer.status_code == 200, answer.text
-    read: Json = answer.json()
+def _read(response: httpx2.Response) -> Json:
+    assert response.status_code == 200, response.text
+    read: Json = response.json()
     return read

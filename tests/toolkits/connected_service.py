@@ -39,37 +39,37 @@ class ServiceTools:
     def of(cls, plugboard: Plugboard, service: str, *, connect: bool = True, **fields: Any) -> ServiceTools:
         """`fields` for what an OAuth server does without: `authType`, `url`, `config`, `timeoutSeconds`."""
         workspace = plugboard.make_workspace()
-        made = _server(workspace, service, fields)
-        agent = workspace.make_agent(enabledMcpServerIds=[made["id"]])["id"]
-        desk = cls(workspace, made["id"], made["slug"], agent)
-        if connect and made["authType"] == "oauth":
+        server = _server(workspace, service, fields)
+        agent = workspace.make_agent(enabledMcpServerIds=[server["id"]])["id"]
+        desk = cls(workspace, server["id"], server["slug"], agent)
+        if connect and server["authType"] == "oauth":
             desk.connect()
         return desk
 
     def another(self, service: str, **fields: Any) -> ServiceTools:
         """Of a second server with the same name; the agent has to get it yet."""
-        made = _server(self.workspace, service, fields)
-        desk = ServiceTools(self.workspace, made["id"], made["slug"], self.agent)
-        if made["authType"] == "oauth":
+        server = _server(self.workspace, service, fields)
+        desk = ServiceTools(self.workspace, server["id"], server["slug"], self.agent)
+        if server["authType"] == "oauth":
             desk.connect()
         return desk
 
     def enable(self, *desks: ServiceTools) -> None:
         """The agent has these servers from now on, and no other."""
-        servers = {"enabledMcpServerIds": [each.server for each in desks]}
-        answer = self.workspace.admin.put(f"{self.workspace.agents}/{self.agent}", json=servers)
-        assert answer.status_code == 200, answer.text
+        servers = {"enabledMcpServerIds": [desk.server for desk in desks]}
+        response = self.workspace.admin.put(f"{self.workspace.agents}/{self.agent}", json=servers)
+        assert response.status_code == 200, response.text
 
     def connect(self) -> None:
         """As a person would, with a browser."""
         plugboard = self.workspace.plugboard
-        told = _read(self.workspace.admin.get(f"{self.workspace.servers}/{self.server}/oauth/authorize"))
+        body = _read(self.workspace.admin.get(f"{self.workspace.servers}/{self.server}/oauth/authorize"))
         browser = Browser(plugboard.settings.public_url, plugboard.url)
-        assert browser.connect(told["authUrl"]) == {"connected": self.server}
+        assert browser.connect(body["authUrl"]) == {"connected": self.server}
 
     def change(self, **fields: Any) -> None:
-        answer = self.workspace.admin.put(f"{self.workspace.servers}/{self.server}", json=fields)
-        assert answer.status_code == 200, answer.text
+        response = self.workspace.admin.put(f"{self.workspace.servers}/{self.server}", json=fields)
+        assert response.status_code == 200, response.text
 
     def name(self, tool: str) -> str:
         return f"{tool}_{self.slug}"
@@ -90,16 +90,16 @@ class ServiceTools:
 
     def result(self, tool: str, **args: Any) -> Json:
         """What is structured of an answer that is no failure."""
-        called = self.call(tool, **args)
-        assert called["isError"] is False, called["text"]
-        structured: Json = called["structuredContent"]
+        result = self.call(tool, **args)
+        assert result["isError"] is False, result["text"]
+        structured: Json = result["structuredContent"]
         return structured
 
     def failure(self, tool: str, kind: str, **args: Any) -> Json:
-        called = self.call(tool, **args)
-        assert called["isError"] is True, called["text"]
-        assert called["error"]["kind"] == kind, called
-        return called
+        result = self.call(tool, **args)
+        assert result["isError"] is True, result["text"]
+        assert result["error"]["kind"] == kind, result
+        return result
 
     def list_tools(self) -> dict[str, Json]:
         """The agent's tools, by name."""
@@ -139,29 +139,29 @@ class ConnectedService:
         """What was asked, and what a model reads."""
         return self.scene(args, self.tools.call(tool, **args))
 
-    def scene(self, args: Json, called: Json) -> str:
-        error = called.get("error")
+    def scene(self, args: Json, result: Json) -> str:
+        error = result.get("error")
         kind = f"\n[{' '.join(map(str, error.values()))}]" if error else ""
-        return self.readable(f"> {json.dumps(args, ensure_ascii=False)}{kind}\n\n{called['text']}\n")
+        return self.readable(f"> {json.dumps(args, ensure_ascii=False)}{kind}\n\n{result['text']}\n")
 
     def readable(self, scene: str) -> str:
         """The same in each run."""
         return scene
 
     def text(self, tool: str, **args: Any) -> str:
-        called = self.tools.call(tool, **args)
-        assert called["isError"] is False, called["text"]
-        told: str = called["text"]
-        return told
+        result = self.tools.call(tool, **args)
+        assert result["isError"] is False, result["text"]
+        text: str = result["text"]
+        return text
 
     def failure_text(self, tool: str, kind: str, **args: Any) -> str:
-        told: str = self.tools.failure(tool, kind, **args)["text"]
-        return told
+        text: str = self.tools.failure(tool, kind, **args)["text"]
+        return text
 
     def pages(self, tool: str, going_on: str = "", **args: Any) -> list[Json]:
         """The structured answers, to the last."""
         going_on = going_on or self.cursor_parameter
-        found, cursor = list[Json](), self.first_cursor
+        result, cursor = list[Json](), self.first_cursor
         while True:
             called = self.tools.call(tool, **args, **{going_on: cursor})
             assert called["isError"] is False, called["text"]
@@ -169,19 +169,21 @@ class ConnectedService:
             assert CUT_NOTE not in called["text"], "nothing is to be cut by others"
             page = called["structuredContent"]
             assert page.get("hasMore", "nextCursor" in page) is ("nextCursor" in page)
-            found.append(page)
+            result.append(page)
             if "nextCursor" not in page:
-                return found
+                return result
             cursor = page["nextCursor"]
 
     def all_items(self, tool: str, what: str, **args: Any) -> list[Json]:
         """All there is, of all pages."""
-        return [each for page in self.pages(tool, **args) for each in page[what]]
+        return [item for page in self.pages(tool, **args) for item in page[what]]
 
     def requests(self) -> list[str]:
         """Without what it takes to learn who we are."""
-        seen = [f"{each.method} {each.path.removeprefix(self.root)}" for each in self.tenant.requests_to("api")]
-        return [each for each in seen if not self.identity_path or self.identity_path not in each]
+        seen = [
+            f"{request.method} {request.path.removeprefix(self.root)}" for request in self.tenant.requests_to("api")
+        ]
+        return [item for item in seen if not self.identity_path or self.identity_path not in item]
 
     def grant_scopes(self, *rights: str) -> None:
         """From now on the token has these."""
@@ -211,7 +213,7 @@ class ConnectedService:
         """`strict`: the contract knows all that is sent."""
         assert (
             not strict
-            or [why for each in self.tenant.requests_to("api") for why in self.contract.objections(each)] == []
+            or [why for request in self.tenant.requests_to("api") for why in self.contract.objections(request)] == []
         )
 
 
@@ -231,11 +233,11 @@ def connected(
     """What is sent meanwhile is held to the vendor's contract."""
     tenant, world = provider.tenant(kind.service), provider.fake(kind.service)
     desk = ServiceTools.of(plugboard, kind.service, connect=connect, **{**kind.fields, **fields})
-    found = kind(desk, tenant, world, tenant.families[-1].scopes if tenant.families else ())
+    result = kind(desk, tenant, world, tenant.families[-1].scopes if tenant.families else ())
     if not connect:
-        found.disconnect()
-    yield found
-    found.check(strict=strict)
+        result.disconnect()
+    yield result
+    result.check(strict=strict)
 
 
 def assert_approved(service: str, tool: str, scenes: Mapping[str, str]) -> None:
@@ -265,6 +267,6 @@ def _server(workspace: Workspace, service: str, fields: Json) -> Json:
     return workspace.make_server(**{**usual, **fields})
 
 
-def _read(answer: Any) -> Any:
-    assert answer.status_code == 200, answer.text
-    return answer.json()
+def _read(response: Any) -> Any:
+    assert response.status_code == 200, response.text
+    return response.json()

@@ -33,8 +33,8 @@ class Contract:
         return judge
 
     def folder(self) -> Path | None:
-        found = Path(os.environ.get("PLUGBOARD_CONTRACTS") or DEFAULT_FOLDER) / self.service
-        return found if found.is_dir() else None
+        result = Path(os.environ.get("PLUGBOARD_CONTRACTS") or DEFAULT_FOLDER) / self.service
+        return result if result.is_dir() else None
 
     @property
     def needed(self) -> pytest.MarkDecorator:
@@ -47,21 +47,21 @@ class Contract:
 
     @cache  # noqa: B019  there are five of them, for as long as the tests run
     def read(self, name: str) -> Json:
-        found: Json = json.loads(self.text(name))
-        return found
+        body: Json = json.loads(self.text(name))
+        return body
 
-    def objections(self, seen: RecordedRequest) -> Iterator[str]:
+    def objections(self, request: RecordedRequest) -> Iterator[str]:
         """Nothing, where the contract is not there."""
         if self.folder() is not None:
-            path = seen.path.removeprefix(f"/{self.service}")
-            yield from (f"{seen.method} {path}: {why}" for why in self._judge(path, seen))
+            path = request.path.removeprefix(f"/{self.service}")
+            yield from (f"{request.method} {path}: {why}" for why in self._judge(path, request))
 
-    def assert_accepts(self, seen: RecordedRequest) -> None:
-        assert list(self.objections(seen)) == []
+    def assert_accepts(self, request: RecordedRequest) -> None:
+        assert list(self.objections(request)) == []
 
-    def assert_refuses(self, seen: RecordedRequest, complaint: str) -> None:
-        found = list(self.objections(seen))
-        assert any(complaint in each for each in found), found
+    def assert_refuses(self, request: RecordedRequest, complaint: str) -> None:
+        result = list(self.objections(request))
+        assert any(complaint in item for item in result), result
 
     def get(self, path: str, headers: Json | None = None, /, **query: str) -> RecordedRequest:
         """As if it had been sent."""
@@ -70,5 +70,5 @@ class Contract:
     def sent(self, method: str, path: str, body: object, /, **headers: str) -> RecordedRequest:
         """`body` in JSON, or as it is."""
         content = body if isinstance(body, str) else json.dumps(body)
-        told = {"content-type": "application/json", **headers}
-        return RecordedRequest(self.service, "api", method, f"/{self.service}{path}", {}, told, {}, content)
+        fields = {"content-type": "application/json", **headers}
+        return RecordedRequest(self.service, "api", method, f"/{self.service}{path}", {}, fields, {}, content)

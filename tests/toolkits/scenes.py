@@ -53,16 +53,16 @@ def nothing(_: object) -> None:
 
 def runs_counted(scene: str) -> str:
     """A person reads how long they are."""
-    return re.sub(r"x{20,}", lambda found: f"[{len(found[0])} times x]", scene)
+    return re.sub(r"x{20,}", lambda value: f"[{len(value[0])} times x]", scene)
 
 
 def outlined(scene: str) -> str:
     """The beginning of each line, and no more than a few of what goes on and on."""
-    asked, _, told = scene.partition("\n\n")
-    lines = [line if len(line) < 200 else f"{line[:120]} [… {len(line)} characters]" for line in told.splitlines()]
+    requested, _, text = scene.partition("\n\n")
+    lines = [line if len(line) < 200 else f"{line[:120]} [… {len(line)} characters]" for line in text.splitlines()]
     if len(lines) > 60:
         lines = [*lines[:30], f"[… {len(lines) - 60} lines …]", *lines[-30:]]
-    return f"{asked}\n\n" + "\n".join(lines) + "\n"
+    return f"{requested}\n\n" + "\n".join(lines) + "\n"
 
 
 def numbered(title: str, *ways: Json) -> dict[str, Json]:
@@ -121,103 +121,103 @@ class ApprovedTexts:
         return self.kind.service
 
 
-def play_calls(found: ConnectedService, case: Case) -> dict[str, str]:
+def play_calls(service: ConnectedService, case: Case) -> dict[str, str]:
     scenes = dict[str, str]()
-    for title, each in case.calls.items():
-        ask = each if isinstance(each, SceneCall) else SceneCall(each)
-        ask.setup(found)
-        if ask.follow_pages:
-            scenes |= _pages(found, case, ask)
+    for title, item in case.calls.items():
+        call = item if isinstance(item, SceneCall) else SceneCall(item)
+        call.setup(service)
+        if call.follow_pages:
+            scenes |= _pages(service, case, call)
         else:
-            scenes[title] = ask.transform(_play(found, ask.tool or case.tool, ask.args))
-        found.tenant.clear_faults()
+            scenes[title] = call.transform(_play(service, call.tool or case.tool, call.args))
+        service.tenant.clear_faults()
     return scenes
 
 
-def _play(found: ConnectedService, tool: str, args: Json) -> str:
-    called = found.tools.call(tool, **args)
-    assert len(called["text"]) < MAX_TEXT
-    assert CUT_NOTE not in called["text"], "nothing is to be cut by others"
-    return found.scene(args, called)
+def _play(service: ConnectedService, tool: str, args: Json) -> str:
+    result = service.tools.call(tool, **args)
+    assert len(result["text"]) < MAX_TEXT
+    assert CUT_NOTE not in result["text"], "nothing is to be cut by others"
+    return service.scene(args, result)
 
 
-def _pages(found: ConnectedService, case: Case, first: SceneCall) -> dict[str, str]:
+def _pages(service: ConnectedService, case: Case, first: SceneCall) -> dict[str, str]:
     """The first two as they are read, and the last, if that is another one."""
     scenes, args = dict[str, str](), first.args
     for title in chain((Scene.PAGE, Scene.NEXT), repeat(Scene.LAST)):
-        called = found.tools.call(case.tool, **args)
-        scenes[title] = first.transform(found.scene(args, called))
-        cursor = called["structuredContent"].get("nextCursor")
+        result = service.tools.call(case.tool, **args)
+        scenes[title] = first.transform(service.scene(args, result))
+        cursor = result["structuredContent"].get("nextCursor")
         if cursor is None:
             break
         args = {
             **first.args,
-            **(case.next_arguments(cursor) if case.next_arguments else {found.cursor_parameter: cursor}),
+            **(case.next_arguments(cursor) if case.next_arguments else {service.cursor_parameter: cursor}),
         }
     return scenes
 
 
 def play_failures(texts: ApprovedTexts, connecting: Connect) -> Iterator[tuple[Case, dict[str, str]]]:
     """Of each tool, whatever is in the way of an answer."""
-    with connecting(connect=False) as found:
-        unconnected = {case.tool: found.play(case.tool, **case.valid_arguments) for case in texts.cases}
-        assert found.tenant.requests_to("api") == []
-    with connecting(timeoutSeconds=1) as found:
-        slow = _slow(found, texts.cases)
-    with connecting(timeoutSeconds=2) as found:
+    with connecting(connect=False) as service:
+        unconnected = {case.tool: service.play(case.tool, **case.valid_arguments) for case in texts.cases}
+        assert service.tenant.requests_to("api") == []
+    with connecting(timeoutSeconds=1) as service:
+        slow = _slow(service, texts.cases)
+    with connecting(timeoutSeconds=2) as service:
         for case in texts.cases:
-            told = _play_errors(found, texts, case)
-            told |= {Scene.SLOW: slow[case.tool], Scene.UNCONNECTED: unconnected[case.tool]}
+            text = _play_errors(service, texts, case)
+            text |= {Scene.SLOW: slow[case.tool], Scene.UNCONNECTED: unconnected[case.tool]}
             if case.writes:
-                _close_breaker(found, texts)
-                told |= _play_lost_responses(found, texts, case)
-                _close_breaker(found, texts)
-            yield case, told | {f"{Scene.UNCONNECTED}: {texts.revoked_title}": _play_revoked(found, case)}
+                _close_breaker(service, texts)
+                text |= _play_lost_responses(service, texts, case)
+                _close_breaker(service, texts)
+            yield case, text | {f"{Scene.UNCONNECTED}: {texts.revoked_title}": _play_revoked(service, case)}
 
 
-def _play_errors(found: ConnectedService, texts: ApprovedTexts, case: Case) -> dict[str, str]:
-    scenes, before = dict[str, str](), found.writes_done()
+def _play_errors(service: ConnectedService, texts: ApprovedTexts, case: Case) -> dict[str, str]:
+    scenes, before = dict[str, str](), service.writes_done()
     for title, trouble in texts.failures.items():
-        trouble(found, case.tool)
-        scenes[title] = found.play(case.tool, **case.valid_arguments)
-        found.restore()
+        trouble(service, case.tool)
+        scenes[title] = service.play(case.tool, **case.valid_arguments)
+        service.restore()
     for title, fault in FAULTS.items():
-        found.tenant.inject_fault("api", fault, times=None)
-        scenes[title] = found.play(case.tool, **case.valid_arguments)
-        found.restore()
-    assert found.writes_done() == before
+        service.tenant.inject_fault("api", fault, times=None)
+        scenes[title] = service.play(case.tool, **case.valid_arguments)
+        service.restore()
+    assert service.writes_done() == before
     return scenes
 
 
-def _close_breaker(found: ConnectedService, texts: ApprovedTexts) -> None:
+def _close_breaker(service: ConnectedService, texts: ApprovedTexts) -> None:
     """So that the failures before are not held against the server."""
-    found.tools.result(texts.cases[0].tool, **texts.cases[0].valid_arguments)
+    service.tools.result(texts.cases[0].tool, **texts.cases[0].valid_arguments)
 
 
-def _slow(found: ConnectedService, cases: tuple[Case, ...]) -> dict[str, str]:
+def _slow(service: ConnectedService, cases: tuple[Case, ...]) -> dict[str, str]:
     """What is held is let go when the vendor is made anew, and no sooner."""
-    found.tenant.inject_fault("api", Fault("hold"), times=None)
-    called = found.tools.call_concurrently({case.tool: case.valid_arguments for case in cases})
-    found.restore()
-    assert found.writes_done() == 0
-    return {case.tool: found.scene(case.valid_arguments, called[case.tool]) for case in cases}
+    service.tenant.inject_fault("api", Fault("hold"), times=None)
+    called = service.tools.call_concurrently({case.tool: case.valid_arguments for case in cases})
+    service.restore()
+    assert service.writes_done() == 0
+    return {case.tool: service.scene(case.valid_arguments, called[case.tool]) for case in cases}
 
 
-def _play_lost_responses(found: ConnectedService, texts: ApprovedTexts, case: Case) -> dict[str, str]:
+def _play_lost_responses(service: ConnectedService, texts: ApprovedTexts, case: Case) -> dict[str, str]:
     """It was carried out, and is sent once."""
     scenes = dict[str, str]()
     for title, trouble in texts.lost_responses.items():
-        before = found.writes_done()
-        trouble(found, case.tool)
-        scenes[title] = found.play(case.tool, **case.valid_arguments)
-        found.restore()
-        assert found.writes_done() == before + 1, title
+        before = service.writes_done()
+        trouble(service, case.tool)
+        scenes[title] = service.play(case.tool, **case.valid_arguments)
+        service.restore()
+        assert service.writes_done() == before + 1, title
     return scenes
 
 
-def _play_revoked(found: ConnectedService, case: Case) -> str:
-    found.revoke()
-    told = found.play(case.tool, **case.valid_arguments)
-    found.restore()
-    found.reconnect()
-    return told
+def _play_revoked(service: ConnectedService, case: Case) -> str:
+    service.revoke()
+    text = service.play(case.tool, **case.valid_arguments)
+    service.restore()
+    service.reconnect()
+    return text

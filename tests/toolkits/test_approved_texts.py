@@ -23,10 +23,10 @@ EACH = [pytest.param(texts, case, id=case.tool) for texts in ALL for case in tex
 def test_texts_for_valid_and_invalid_calls_are_the_approved_ones(
     plugboard: Plugboard, provider: OAuthProvider, texts: ApprovedTexts, case: Case
 ) -> None:
-    with connected(texts.kind, plugboard, provider, strict=case.strict) as found:
-        told = scenes.play_calls(found, case)
+    with connected(texts.kind, plugboard, provider, strict=case.strict) as service:
+        text = scenes.play_calls(service, case)
 
-    assert_approved(texts.kind.service, case.tool, told)
+    assert_approved(texts.kind.service, case.tool, text)
 
 
 @pytest.mark.parametrize("texts", ALL, ids=str)
@@ -36,5 +36,5 @@ def test_texts_for_failed_calls_are_the_approved_ones(
     strict = all(case.strict for case in texts.cases)
     connecting = partial(connected, texts.kind, plugboard, provider, strict=strict)
 
-    for case, told in scenes.play_failures(texts, connecting):
-        assert_approved(texts.kind.service, f"{case.tool}.failures", told)
+    for case, text in scenes.play_failures(texts, connecting):
+        assert_approved(texts.kind.service, f"{case.tool}.failures", text)

@@ -64,8 +64,8 @@ class ApprovedTool:
 
     def kinds(self, case: Scene) -> list[str]:
         """With something after a colon or a comma, it is that case in particular."""
-        found = [each for file in FILES for each in approved_scenes(self.service, f"{self.tool.name}{file}")]
-        return [kind for title, kind in found if re.split("[:,]", title)[0] == case]
+        results = [scene for file in FILES for scene in approved_scenes(self.service, f"{self.tool.name}{file}")]
+        return [kind for title, kind in results if re.split("[:,]", title)[0] == case]
 
     def lacking(self) -> list[Scene]:
         name = self.tool.name
@@ -80,11 +80,11 @@ class ApprovedTool:
 
 def tools() -> list[ApprovedTool]:
     """Those of the manifests."""
-    found = []
+    results = []
     for name, service in services().items():
         kit = load_toolkit(service) if service.tools else None
-        found += [ApprovedTool(name, kit.tools[tool.name]) for tool in service.tools] if kit else []
-    return found
+        results += [ApprovedTool(name, kit.tools[tool.name]) for tool in service.tools] if kit else []
+    return results
 
 
 EACH = [pytest.param(shown, id=shown.tool.name) for shown in tools()]

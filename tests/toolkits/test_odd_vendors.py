@@ -119,19 +119,19 @@ class OddVendor:
     async def __call__(self, visit: ReceivedRequest, writer: Any) -> None:
         method = visit.line.split(" ", 1)[0]
         self.seen.append(visit.line.rpartition(" ")[0])
-        said = self.said[method]
-        status, body = (said, b"{}") if said.startswith(b"HTTP/") else (b"HTTP/1.1 200 OK", said)
+        text = self.said[method]
+        status, body = (text, b"{}") if text.startswith(b"HTTP/") else (b"HTTP/1.1 200 OK", text)
         writer.write(status + b"\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
         await writer.drain()
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "services" / "odd"
-    made.mkdir(parents=True)
-    (made / "manifest.toml").write_text(MANIFEST, encoding="utf-8")
-    (made / "tools.py").write_text(TOOLS, encoding="utf-8")
-    return made.parent
+    created = tmp_path / "services" / "odd"
+    created.mkdir(parents=True)
+    (created / "manifest.toml").write_text(MANIFEST, encoding="utf-8")
+    (created / "tools.py").write_text(TOOLS, encoding="utf-8")
+    return created.parent
 
 
 async def run_with(odd: OddVendor, folder: Path, use: Callable[[ServiceTools], T]) -> T:
@@ -155,11 +155,11 @@ def idempotent_writes(desk: ServiceTools) -> Json:
 async def test_a_lone_surrogate_in_a_response_is_replaced(folder: Path) -> None:
     odd = OddVendor(POST=b'{"said": "hello \\ud83d!"}')
 
-    called = await run_with(odd, folder, idempotent_writes)
+    result = await run_with(odd, folder, idempotent_writes)
 
-    assert called["isError"] is False
-    assert called["structuredContent"]["said"] == "hello \N{REPLACEMENT CHARACTER}!"
-    assert called["text"].endswith("hello \N{REPLACEMENT CHARACTER}! ")
+    assert result["isError"] is False
+    assert result["structuredContent"]["said"] == "hello \N{REPLACEMENT CHARACTER}!"
+    assert result["text"].endswith("hello \N{REPLACEMENT CHARACTER}! ")
     assert odd.seen == ["POST /said"]
 
 
@@ -167,10 +167,10 @@ async def test_a_lone_surrogate_in_a_response_is_replaced(folder: Path) -> None:
 async def test_a_response_with_an_infinite_number_leaves_the_outcome_open(folder: Path, number: str) -> None:
     odd = OddVendor(POST=b'{"said": "hello", "number": %s}' % number.encode())
 
-    called = await run_with(odd, folder, idempotent_writes)
+    result = await run_with(odd, folder, idempotent_writes)
 
-    assert called["error"]["kind"] == "upstream_unavailable"
-    assert called["text"] == (
+    assert result["error"]["kind"] == "upstream_unavailable"
+    assert result["text"] == (
         "Error: Odd sent a response that Plugboard does not understand. "
         "All or part of it was done before that: check before you repeat it."
     )
@@ -198,16 +198,16 @@ async def test_a_write_with_an_unknown_outcome_is_not_repeated_under_its_idempot
 
     answers = await run_with(odd, folder, use)
 
-    assert {answer["error"]["kind"] for answer in answers} == {kind}
+    assert {response["error"]["kind"] for response in answers} == {kind}
     assert odd.seen.count("POST /said") == 1
 
 
 async def test_a_credential_rejected_midway_is_reported_with_what_was_done(folder: Path) -> None:
     odd = OddVendor(PUT=b"HTTP/1.1 401 Unauthorized")
 
-    called = await run_with(odd, folder, lambda desk: desk.call("odd_write_twice", name="a"))
+    result = await run_with(odd, folder, lambda desk: desk.call("odd_write_twice", name="a"))
 
-    assert called["text"].endswith("All or part of it was done before that: check before you repeat it.")
+    assert result["text"].endswith("All or part of it was done before that: check before you repeat it.")
 
 
 @pytest.mark.requirement("REL-15")
@@ -223,12 +223,12 @@ async def test_arguments_that_cannot_be_sent_do_not_open_the_breaker(folder: Pat
         body = json.dumps({"toolName": desk.name(tool), "args": {"name": name}})
         path = f"{desk.workspace.agents}/{desk.agent}/tool-calls"
         kind = {"Content-Type": "application/json"}
-        asked = [desk.workspace.admin.post(path, content=body, headers=kind).json() for _ in range(6)]
-        return [*asked, desk.call("odd_read", name="a")]
+        requests = [desk.workspace.admin.post(path, content=body, headers=kind).json() for _ in range(6)]
+        return [*requests, desk.call("odd_read", name="a")]
 
-    *asked, after = await run_with(odd, folder, use)
+    *requested, after = await run_with(odd, folder, use)
 
-    assert {each.get("error", each).get("kind", each.get("code")) for each in asked} <= {
+    assert {item.get("error", item).get("kind", item.get("code")) for item in requested} <= {
         "invalid_arguments",
         "unreadable",
     }

@@ -169,16 +169,16 @@ async def test_a_service_with_an_api_key_and_two_tools_needs_one_folder(sixth: P
             egress=EgressPolicy.parse("127.0.0.1"),
             addresses={"SIXTH_API_BASE_URL": there.url("").rstrip("/")},
         )
-        came = await asyncio.to_thread(_used, settings, sixth)
+        arrived = await asyncio.to_thread(_used, settings, sixth)
 
-    assert came["tools"] == ["sixth_get_number_acme", "sixth_keep_number_acme"]
-    assert came["kept"]["structuredContent"] == {"numberId": "seven", "value": 7}
-    assert came["read"]["text"] == "seven is 7."
-    assert (came["lost"]["error"], came["lost"]["text"]) == (
+    assert arrived["tools"] == ["sixth_get_number_acme", "sixth_keep_number_acme"]
+    assert arrived["kept"]["structuredContent"] == {"numberId": "seven", "value": 7}
+    assert arrived["read"]["text"] == "seven is 7."
+    assert (arrived["lost"]["error"], arrived["lost"]["text"]) == (
         {"kind": "upstream_refused"},
         "Error: There is no such number: eight.",
     )
-    assert came["wrong"]["error"] == {"kind": "invalid_arguments"}
+    assert arrived["wrong"]["error"] == {"kind": "invalid_arguments"}
     assert [visit.headers["authorization"] for visit in numbers.seen] == ["Bearer canary-sixth"] * 3
 
 
@@ -232,7 +232,7 @@ def test_tool_rules_of_agents_apply_to_services(plugboard: Plugboard) -> None:
     assert desk.workspace.admin.put(agent, json=allowed).status_code == 200
 
     body = {"toolName": desk.name("linear_list_issues"), "args": {}}
-    refused = desk.workspace.admin.post(f"{agent}/tool-calls", json=body)
+    response = desk.workspace.admin.post(f"{agent}/tool-calls", json=body)
 
     assert list(desk.list_tools()) == [desk.name("linear_list_teams")]
-    assert refused.status_code == 404
+    assert response.status_code == 404

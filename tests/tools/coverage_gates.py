@@ -26,10 +26,10 @@ def reached(report: Mapping[str, Any], package: str) -> dict[str, float]:
 
 
 def complaints(report: Mapping[str, Any]) -> list[str]:
-    found = {(package, kind): share for package in PACKAGES for kind, share in reached(report, package).items()}
+    by_name = {(package, kind): share for package in PACKAGES for kind, share in reached(report, package).items()}
     return [
         f"{package}/: {kind} coverage is {share:.2f} %, it must be {LEAST[kind]:.0f} %"
-        for (package, kind), share in found.items()
+        for (package, kind), share in by_name.items()
         if share < LEAST[kind]
     ]
 

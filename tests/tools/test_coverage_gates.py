@@ -25,17 +25,17 @@ def summary(lines: int, branches: int) -> dict[str, Any]:
 
 
 def report(**of_integrations: int) -> dict[str, Any]:
-    given = {"lines": 950, "branches": 90} | of_integrations
-    return {"files": {"api/a.py": summary(950, 90), "integrations/b.py": summary(**given)}}
+    values = {"lines": 950, "branches": 90} | of_integrations
+    return {"files": {"api/a.py": summary(950, 90), "integrations/b.py": summary(**values)}}
 
 
 def test_a_coverage_at_the_minimum_passes() -> None:
     assert complaints(report()) == []
 
 
-@pytest.mark.parametrize(("kind", "given"), [("line", {"lines": 949}), ("branch", {"branches": 89})])
-def test_a_package_below_its_minimum_is_named_with_its_figure(kind: str, given: dict[str, int]) -> None:
-    assert complaints(report(**given)) == [
+@pytest.mark.parametrize(("kind", "value"), [("line", {"lines": 949}), ("branch", {"branches": 89})])
+def test_a_package_below_its_minimum_is_named_with_its_figure(kind: str, value: dict[str, int]) -> None:
+    assert complaints(report(**value)) == [
         f"integrations/: {kind} coverage is {94.9 if kind == 'line' else 89:.2f} %, it must be {LEAST[kind]:.0f} %"
     ]
 

@@ -56,7 +56,7 @@ def test_an_operator_can_delete_a_workspace(workspace: Workspace) -> None:
     assert operator.delete(workspace.path, headers={"If-Match": '"1"'}).status_code == 204
     assert operator.delete(workspace.path).status_code == 404
     assert workspace.admin.get(workspace.path).status_code == 401
-    assert workspace.id not in [each["id"] for each in operator.get("/api/workspaces?limit=100").json()]
+    assert workspace.id not in [item["id"] for item in operator.get("/api/workspaces?limit=100").json()]
 
 
 @pytest.mark.requirement("ENC-11")
@@ -136,16 +136,16 @@ async def test_writes_during_a_deletion_leave_nothing_half_created(any_workspace
         writes = [callers.post(any_workspace.servers, json=ENTRY) for _ in range(15)]
         writes += [callers.post(any_workspace.api_keys, json={"name": "k", "scope": "read"}) for _ in range(15)]
         deletes = [callers.delete(any_workspace.path) for _ in range(2)]
-        answers = await asyncio.gather(*writes[:10], *deletes, *writes[10:])
+        responses = await asyncio.gather(*writes[:10], *deletes, *writes[10:])
 
-    assert {answer.status_code for answer in answers} <= {201, 204, 401, 404}
-    assert [answer.status_code for answer in answers].count(204) == 1
+    assert {response.status_code for response in responses} <= {201, 204, 401, 404}
+    assert [response.status_code for response in responses].count(204) == 1
     parts = await build_container(any_workspace.plugboard.settings)
     try:
         await cleared(parts, any_workspace.id)
         assert await everything(parts, partition_of(any_workspace.id)) == []
-        made = [answer.json()["id"] for answer in answers if "apiKey" in answer.text]
-        assert await parts.store.get_many([Key(f"APIKEY#{key_id}", "OWNER") for key_id in made]) == {}
+        created = [response.json()["id"] for response in responses if "apiKey" in response.text]
+        assert await parts.store.get_many([Key(f"APIKEY#{key_id}", "OWNER") for key_id in created]) == {}
     finally:
         await parts.close()
 

@@ -8,44 +8,44 @@ from tests.harness import Plugboard, Workspace, error_paths
 
 
 def test_an_operator_creates_a_workspace_with_its_first_admin_key(any_plugboard: Plugboard) -> None:
-    answer = any_plugboard.operator.post("/api/workspaces", json={"name": "Acme 株式会社"})
+    response = any_plugboard.operator.post("/api/workspaces", json={"name": "Acme 株式会社"})
 
-    assert answer.status_code == 201
-    made = answer.json()
-    assert made == {
-        "id": made["id"],
+    assert response.status_code == 201
+    created = response.json()
+    assert created == {
+        "id": created["id"],
         "name": "Acme 株式会社",
-        "createdAt": made["createdAt"],
-        "updatedAt": made["createdAt"],
+        "createdAt": created["createdAt"],
+        "updatedAt": created["createdAt"],
         "version": 1,
-        "apiKey": made["apiKey"],
+        "apiKey": created["apiKey"],
     }
-    assert answer.headers["ETag"] == '"1"'
-    assert answer.headers["Location"] == f"/api/workspaces/{made['id']}"
-    del made["apiKey"]
-    admin = any_plugboard.caller(answer.json()["apiKey"])
-    assert admin.get(answer.headers["Location"]).json() == made
-    assert made in listed(any_plugboard)
+    assert response.headers["ETag"] == '"1"'
+    assert response.headers["Location"] == f"/api/workspaces/{created['id']}"
+    del created["apiKey"]
+    admin = any_plugboard.caller(response.json()["apiKey"])
+    assert admin.get(response.headers["Location"]).json() == created
+    assert created in listed(any_plugboard)
 
 
 def listed(plugboard: Plugboard, limit: int = 100) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] = []
     url: str | None = f"/api/workspaces?limit={limit}"
     while url:
-        answer = plugboard.operator.get(url)
-        assert len(answer.json()) <= limit
-        found += answer.json()
-        link = answer.headers.get("Link")
+        response = plugboard.operator.get(url)
+        assert len(response.json()) <= limit
+        results += response.json()
+        link = response.headers.get("Link")
         url = link.partition("<")[2].partition(">")[0] if link else None
-    return found
+    return results
 
 
 def test_workspaces_are_paged(plugboard: Plugboard) -> None:
-    made = {plugboard.make_workspace(f"Paged {number}").id for number in range(5)}
-    found = [each["id"] for each in listed(plugboard, limit=3)]
+    created = {plugboard.make_workspace(f"Paged {number}").id for number in range(5)}
+    results = [item["id"] for item in listed(plugboard, limit=3)]
 
-    assert made <= set(found)
-    assert len(found) == len(set(found))
+    assert created <= set(results)
+    assert len(results) == len(set(results))
 
 
 @pytest.mark.requirement("ENC-17")
@@ -53,7 +53,7 @@ def test_the_list_shows_that_workspaces_exist_and_nothing_in_them(workspace: Wor
     workspace.make_server(name="Canary server")
     workspace.make_agent(name="Canary agent")
 
-    (own,) = [each for each in listed(workspace.plugboard) if each["id"] == workspace.id]
+    (own,) = [item for item in listed(workspace.plugboard) if item["id"] == workspace.id]
     assert own.keys() == {"id", "name", "createdAt", "updatedAt", "version"}
 
 

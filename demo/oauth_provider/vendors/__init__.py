@@ -1,1 +1,1 @@
-"""What each vendor's authorization server does its own way."""
+"""The authorization servers of the vendors, each with its own rules."""

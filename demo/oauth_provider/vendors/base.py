@@ -1,4 +1,4 @@
-"""What the fakes of all vendors share."""
+"""The base class of the vendors' authorization servers."""
 
 from __future__ import annotations
 

@@ -54,35 +54,35 @@ class HubSpotAuthorizationServer(VendorAuthorizationServer):
     )
 
     def more_endpoints(self) -> Mapping[str, Endpoint]:
-        found: dict[str, Endpoint] = {}
+        expected: dict[str, Endpoint] = {}
         for version in VERSIONS:
             token = f"/oauth/{version}/token"
-            found |= {
+            expected |= {
                 token: Endpoint("token", ("POST",), self.token),
                 f"{token}/revoke": Endpoint("revoke", ("POST",), self.revoke),
                 f"{token}/introspect": Endpoint("introspect", ("POST",), self.introspect),
                 f"/account-info/{version}/details": Endpoint("api", ("GET",), self.details),
             }
-        return found
+        return expected
 
     def parse_request(self, query: Mapping[str, str]) -> AuthorizationRequest:
-        """What is asked has to be what the app is set to."""
-        asked = self.authorization_request(query, tuple(query.get("scope", "").split(" ")))
-        if set(asked.scopes) != set(self.tenant.behaviour.scopes_supported):
+        """The requested scopes must equal the scopes of the app."""
+        request = self.authorization_request(query, tuple(query.get("scope", "").split(" ")))
+        if set(request.scopes) != set(self.tenant.behaviour.scopes_supported):
             raise Refusal("bad scope")
-        return asked
+        return request
 
     def authenticate(self, request: Request) -> Client:
         if request.media_type == "application/json":
             raise Refusal("bad request")
         return self.authenticate_by_secret(request, "client_secret_post")
 
-    def token_body(self, given: IssuedTokens) -> Json:
-        family = given.family
+    def token_body(self, tokens: IssuedTokens) -> Json:
+        family = tokens.family
         return {
             "token_type": "bearer",
-            **({"refresh_token": given.refresh.text} if given.refresh else {}),
-            "access_token": given.access.text,
+            **({"refresh_token": tokens.refresh.text} if tokens.refresh else {}),
+            "access_token": tokens.access.text,
             **expires_in(self.tenant.behaviour.expires_in),
             "token_use": "access_token",
             "hub_id": number_of(family.workspace),
@@ -98,7 +98,7 @@ class HubSpotAuthorizationServer(VendorAuthorizationServer):
         return json_response({"error": word, "error_description": text, "status": status, "message": text}, 400)
 
     def revoke(self, request: Request) -> Response:
-        """Only the token that is named; what is unknown needs no revoking."""
+        """Revokes only the given token; an unknown token is ignored."""
         try:
             client = self.authenticate(request)
         except Refusal as refusal:

@@ -25,17 +25,17 @@ class LinearAuthorizationServer(VendorAuthorizationServer):
     def parse_request(self, query: Mapping[str, str]) -> AuthorizationRequest:
         scopes = tuple(dict.fromkeys(["read", *filter(None, query.get("scope", "").split(","))]))
         challenge, method = query.get("code_challenge"), query.get("code_challenge_method", "plain")
-        asked = self.authorization_request(query, scopes, challenge=challenge, challenge_method=method)
+        request = self.authorization_request(query, scopes, challenge=challenge, challenge_method=method)
         if query.get("actor") != "app":
             raise Refusal("actor=app is expected")
         if query.get("response_type") != "code" or method not in ("S256", "plain"):
-            raise AuthorizationError(asked, "invalid_request")
+            raise AuthorizationError(request, "invalid_request")
         if not set(scopes) <= set(self.tenant.behaviour.scopes_supported):
-            raise AuthorizationError(asked, "invalid_scope")
-        return asked
+            raise AuthorizationError(request, "invalid_scope")
+        return request
 
     def authenticate(self, request: Request) -> Client:
-        """A code that was asked for with PKCE needs no secret."""
+        """A code that was requested with PKCE needs no secret."""
         if request.media_type == "application/json":
             raise Refusal("bad request")
         fields = request.fields
@@ -45,11 +45,11 @@ class LinearAuthorizationServer(VendorAuthorizationServer):
             return alone
         return self.authenticate_by_secret(request, "client_secret_post", "client_secret_basic")
 
-    def token_body(self, given: IssuedTokens) -> Json:
-        refresh = {"refresh_token": given.refresh.text} if given.refresh else {}
-        scope = {"scope": " ".join(given.family.scopes)}
+    def token_body(self, tokens: IssuedTokens) -> Json:
+        refresh = {"refresh_token": tokens.refresh.text} if tokens.refresh else {}
+        scope = {"scope": " ".join(tokens.family.scopes)}
         life = expires_in(self.tenant.behaviour.expires_in)
-        return {"access_token": given.access.text, "token_type": "Bearer", **life, **scope, **refresh}
+        return {"access_token": tokens.access.text, "token_type": "Bearer", **life, **scope, **refresh}
 
     def error_response(self, refusal: Refusal) -> Response:
         word = error_code(refusal.reason)
@@ -58,7 +58,7 @@ class LinearAuthorizationServer(VendorAuthorizationServer):
         return json_response({"error": error, "error_description": f"{refusal.reason}."}, status)
 
     def revoke(self, request: Request) -> Response:
-        """The other token of the pair lives on."""
+        """Revokes one token; the other token of the pair stays valid."""
         fields = request.fields
         text = fields.get("access_token") or fields.get("refresh_token") or request.bearer
         match self.tenant.grants.condition(text), self.tenant.grants.token(text or ""):

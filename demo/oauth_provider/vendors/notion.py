@@ -30,10 +30,10 @@ class NotionAuthorizationServer(VendorAuthorizationServer):
         }
 
     def parse_request(self, query: Mapping[str, str]) -> AuthorizationRequest:
-        asked = self.authorization_request(query, ())
+        request = self.authorization_request(query, ())
         if query.get("response_type") != "code" or query.get("owner") != "user":
             raise Refusal("bad request")
-        return asked
+        return request
 
     def authenticate(self, request: Request) -> Client:
         client = self.authenticate_by_secret(request, "client_secret_basic")
@@ -42,16 +42,16 @@ class NotionAuthorizationServer(VendorAuthorizationServer):
             raise Refusal("bad request")
         return client
 
-    def token_body(self, given: IssuedTokens) -> Json:
+    def token_body(self, tokens: IssuedTokens) -> Json:
         return {
-            "access_token": given.access.text,
+            "access_token": tokens.access.text,
             "token_type": "bearer",
-            "refresh_token": given.refresh.text if given.refresh else None,
-            "bot_id": self.account_id(given.family),
+            "refresh_token": tokens.refresh.text if tokens.refresh else None,
+            "bot_id": self.account_id(tokens.family),
             "workspace_icon": None,
-            "workspace_name": given.family.workspace,
-            "workspace_id": uuid_of("notion", given.family.workspace),
-            "owner": _notion_owner(given.family),
+            "workspace_name": tokens.family.workspace,
+            "workspace_id": uuid_of("notion", tokens.family.workspace),
+            "owner": _notion_owner(tokens.family),
             "duplicated_template_id": None,
             "request_id": str(uuid.uuid4()),
             **expires_in(self.tenant.behaviour.expires_in),

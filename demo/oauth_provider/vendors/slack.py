@@ -40,13 +40,13 @@ class SlackAuthorizationServer(VendorAuthorizationServer):
         return {"/api/auth.test": Endpoint("api", ("GET", "POST"), self.test)}
 
     def parse_request(self, query: Mapping[str, str]) -> AuthorizationRequest:
-        """PKCE is not switched on for the app: asking for it is a mistake that this one does not let pass."""
-        asked = self.authorization_request(query, tuple(filter(None, query.get("scope", "").split(","))))
-        if not asked.scopes or not set(asked.scopes) <= set(self.tenant.behaviour.scopes_supported):
+        """PKCE is disabled for the app, so a request with PKCE is refused."""
+        request = self.authorization_request(query, tuple(filter(None, query.get("scope", "").split(","))))
+        if not request.scopes or not set(request.scopes) <= set(self.tenant.behaviour.scopes_supported):
             raise Refusal("bad scope")
         if "code_challenge" in query:
             raise Refusal("bad request")
-        return asked
+        return request
 
     def authenticate(self, request: Request) -> Client:
         if request.media_type == "application/json":
@@ -57,20 +57,20 @@ class SlackAuthorizationServer(VendorAuthorizationServer):
         """A code needs no grant type."""
         return super().issue(client, {"grant_type": "authorization_code", **fields})
 
-    def token_body(self, given: IssuedTokens) -> Json:
-        family = given.family
+    def token_body(self, tokens: IssuedTokens) -> Json:
+        family = tokens.family
         bot = {"bot_user_id": _id("U", f"{family.workspace} bot"), "app_id": _id("A", family.client)}
         place = {"team": {"id": self.account_id(family), "name": family.workspace}, "enterprise": None}
         return {
             "ok": True,
-            "access_token": given.access.text,
+            "access_token": tokens.access.text,
             "token_type": "bot",
             "scope": ",".join(family.scopes),
             **bot,
             **place,
             "is_enterprise_install": False,
             "authed_user": {"id": _id("U", family.person)},
-            **({"refresh_token": given.refresh.text} if given.refresh else {}),
+            **({"refresh_token": tokens.refresh.text} if tokens.refresh else {}),
             **expires_in(self.tenant.behaviour.expires_in),
         }
 

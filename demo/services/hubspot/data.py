@@ -1,4 +1,4 @@
-"""Who and what is in the account of a small company that sells looms and engines?"""
+"""Data of the HubSpot demo account: a small company that sells looms and engines."""
 
 from __future__ import annotations
 
@@ -162,5 +162,5 @@ _TOGETHER = (
 
 
 def ASSOCIATIONS(kind: str, one: str, other: str) -> list[str]:  # noqa: N802  it is a table, in few words
-    """Ids of the other kind that belong to one."""
-    return [each for group in _TOGETHER if one in group[kind].split() for each in group[other].split()]
+    """The ids of associated records of another kind."""
+    return [item for group in _TOGETHER if one in group[kind].split() for item in group[other].split()]

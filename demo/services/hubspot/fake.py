@@ -1,4 +1,4 @@
-"""HubSpot's API with a small account behind it: reads alone, and only as its contract has them."""
+"""A fake HubSpot API with a small account. It is read-only and follows the vendor's contract."""
 
 from __future__ import annotations
 
@@ -40,31 +40,31 @@ MAX_URL = 8_000
 
 
 class HubSpotError(Exception):
-    def __init__(self, answer: Response) -> None:
-        super().__init__(answer.status)
-        self.response = answer
+    def __init__(self, response: Response) -> None:
+        super().__init__(response.status)
+        self.response = response
 
 
 class FakeHubSpot:
-    """Tests change `records` and `owners` as they like, and steer what goes wrong beyond faults of the wire."""
+    """Tests may change `records` and `owners` and inject API errors."""
 
     def __init__(self, tenant: Tenant) -> None:
         self.tenant = tenant
         self.records: dict[str, list[Json]] = json.loads(json.dumps(RECORDS))
         self.owners: list[Json] = json.loads(json.dumps(OWNERS))
         self.association_overrides: dict[tuple[str, str], list[str]] = {}
-        """Of a record, by its id, those of another kind: instead of what there is."""
+        """Associated ids by record id and kind, instead of the default data."""
         self.includes_urls = True
         self.domain = "app-eu1.hubspot.com"
         self.hidden_path = ""
-        """What the one who connected may not see, as the beginning of paths."""
+        """The prefix of paths that the connected user may not access."""
         self.writes: list[str] = []
         self.before_response: Callable[[Request], object] = lambda _: None
-        """Done before each answer."""
+        """A callback that runs before each response."""
         self._limited: list[tuple[str, int]] = []
 
     def rate_limit(self, times: int, policy: str = "TEN_SECONDLY_ROLLING") -> None:
-        """The next requests are too many."""
+        """Rate limits the next requests."""
         self._limited += [(policy, 429)] * times
 
     def lock_records(self, times: int = 1) -> None:
@@ -82,13 +82,13 @@ class FakeHubSpot:
             return Response(414, b"<html>URI Too Long</html>", {"Content-Type": "text/html"})
         self._check_access(request)
         self._check_method(request)
-        if found := OBJECT.fullmatch(request.path):
-            return self._object(request, found[1], found[2])
-        if found := OWNER.fullmatch(request.path):
-            return self._owner(request, found[1])
-        if found := DEFINITIONS.fullmatch(request.path):
-            self._check_scope(request, found[1])
-            return json_response({"results": list(definitions(found[1], self.records[found[1]]))})
+        if match := OBJECT.fullmatch(request.path):
+            return self._object(request, match[1], match[2])
+        if match := OWNER.fullmatch(request.path):
+            return self._owner(request, match[1])
+        if match := DEFINITIONS.fullmatch(request.path):
+            self._check_scope(request, match[1])
+            return json_response({"results": list(definitions(match[1], self.records[match[1]]))})
         if STAGES.fullmatch(request.path):
             self._check_scope(request, "deals")
             return json_response({"results": PIPELINES})
@@ -103,13 +103,13 @@ class FakeHubSpot:
     def _page(self, request: Request, kind: str) -> Response:
         query = check_names(request.query, LIST)
         limit = parse_integer(query.get("limit", "10"), 1, 100)
-        there = [each for each in self.records[kind] if each["archived"] == parse_archived(query)]
+        there = [record for record in self.records[kind] if record["archived"] == parse_archived(query)]
         start = int(query.get("after", "0")) if query.get("after", "0").isdecimal() else -1
         if start < 0:
             raise HubSpotError(error_response(400, "Invalid 'after' value.", "VALIDATION_ERROR"))
-        later = [each for each in there if int(each["id"]) > start - 1] if start else there
-        page = [self._rendered(kind, each, query) for each in later[:limit]]
-        rest = [each["id"] for each in later[limit:]]
+        later = [record for record in there if int(record["id"]) > start - 1] if start else there
+        page = [self._rendered(kind, item, query) for item in later[:limit]]
+        rest = [item["id"] for item in later[limit:]]
         more = {"paging": {"next": {"after": rest[0], "link": "https://api.hubapi.com/…"}}} if rest else {}
         return json_response({"results": page, **more})
 
@@ -118,9 +118,9 @@ class FakeHubSpot:
         by = query.get("idProperty", "hs_object_id")
         if by not in ("hs_object_id", "email") or (by == "email" and kind != "contacts"):
             raise HubSpotError(error_response(400, f"{by} is not a unique property of {kind}.", "VALIDATION_ERROR"))
-        for each in self.records[kind]:
-            if each["properties"].get(by) == one and each["archived"] == parse_archived(query):
-                return json_response(self._rendered(kind, each, query))
+        for record in self.records[kind]:
+            if record["properties"].get(by) == one and record["archived"] == parse_archived(query):
+                return json_response(self._rendered(kind, record, query))
         return error_response(404, f"Object not found.  objectId are usually numeric. ({one})", "OBJECT_NOT_FOUND")
 
     def _search(self, request: Request, kind: str) -> Response:
@@ -128,11 +128,11 @@ class FakeHubSpot:
             return error_response(415, "Content-Type has to be application/json.", "VALIDATION_ERROR")
         body = check_names(request.fields, SEARCH)
         try:
-            found, total, after = search(self.records[kind], kind, body)
+            result, total, after = search(self.records[kind], kind, body)
         except BadSearch as bad:
             return error_response(400, str(bad), "VALIDATION_ERROR")
         chosen = {"properties": ",".join(body.get("properties", ()))}
-        page = [self._rendered(kind, each, chosen) for each in found]
+        page = [self._rendered(kind, item, chosen) for item in result]
         more = {"paging": {"next": {"after": after, "link": "https://api.hubapi.com/…"}}} if after else {}
         return json_response({"total": total, "results": page, **more})
 
@@ -141,12 +141,12 @@ class FakeHubSpot:
         query = check_names(
             request.query, {"idProperty", "archived"} if one else {"limit", "after", "email", "archived"}
         )
-        there = [each for each in self.owners if each["archived"] == parse_archived(query)]
+        there = [owner for owner in self.owners if owner["archived"] == parse_archived(query)]
         if one:
             by = query.get("idProperty", "id")
-            found = next((each for each in there if str(each[by]) == one), None)
-            return json_response(found) if found else error_response(404, f"No owner {one}.", "OBJECT_NOT_FOUND")
-        there = [each for each in there if query.get("email", each["email"]) == each["email"]]
+            match = next((record for record in there if str(record[by]) == one), None)
+            return json_response(match) if match else error_response(404, f"No owner {one}.", "OBJECT_NOT_FOUND")
+        there = [record for record in there if query.get("email", record["email"]) == record["email"]]
         limit, start = (
             parse_integer(query.get("limit", "100"), 1, 500),
             parse_integer(query.get("after", "0"), 0, 10**9),
@@ -155,25 +155,25 @@ class FakeHubSpot:
         return json_response({"results": there[start : start + limit], **more})
 
     def _rendered(self, kind: str, record: Json, query: Mapping[str, Any]) -> Json:
-        asked = [name for name in query.get("properties", "").split(",") if name]
-        known_names = {each["name"] for each in definitions(kind, self.records[kind])}
-        names = [name for name in dict.fromkeys([*ALWAYS[kind], *asked]) if name in known_names]
+        requests = [name for name in query.get("properties", "").split(",") if name]
+        known_names = {definition["name"] for definition in definitions(kind, self.records[kind])}
+        names = [name for name in dict.fromkeys([*ALWAYS[kind], *requests]) if name in known_names]
         url = f"https://{self.domain}/contacts/{self._portal}/record/{KINDS[kind]}/{record['id']}"
-        related = [each for each in query.get("associations", "").split(",") if each]
+        related = [item for item in query.get("associations", "").split(",") if item]
         return {
             **{name: record[name] for name in ("id", "createdAt", "updatedAt", "archived")},
             "properties": {name: record["properties"].get(name) for name in names},
-            **({"associations": found} if (found := self._associations(kind, record["id"], related)) else {}),
+            **({"associations": result} if (result := self._associations(kind, record["id"], related)) else {}),
             **({"url": url} if self.includes_urls else {}),
         }
 
     def _associations(self, kind: str, one: str, related: list[str]) -> Json:
-        found = {
+        by_name = {
             other: self.association_overrides.get((one, other)) or ASSOCIATIONS(kind, one, other) for other in related
         }
         return {
-            other: {"results": [{"id": each, "type": f"{kind}_to_{other}"} for each in ids for _ in range(2)]}
-            for other, ids in found.items()
+            other: {"results": [{"id": id_, "type": f"{kind}_to_{other}"} for id_ in ids for _ in range(2)]}
+            for other, ids in by_name.items()
             if ids
         }
 
@@ -182,7 +182,7 @@ class FakeHubSpot:
         return number_of(self.tenant.behaviour.workspace)
 
     def _check_access(self, request: Request) -> None:
-        """Whether it is let in at all."""
+        """Refuses a request without a valid token, over the rate limit, or to a hidden path."""
         if self.tenant.grants.valid_token(request.bearer) is None:
             is_expired = self.tenant.grants.condition(request.bearer) == "expired"
             category = "EXPIRED_AUTHENTICATION" if is_expired else "INVALID_AUTHENTICATION"
@@ -206,7 +206,7 @@ class FakeHubSpot:
             raise HubSpotError(error_response(403, text, "MISSING_SCOPES", errors=[problem]))
 
     def _check_method(self, request: Request) -> None:
-        """A search is a POST, and reads."""
+        """Refuses writes. A search is a POST and a read."""
         if request.method == ("POST" if request.path.endswith("/search") else "GET"):
             return
         self.writes.append(f"{request.method} {request.path}")
@@ -214,12 +214,12 @@ class FakeHubSpot:
 
 
 def error_response(status: int, message: str, category: str, **more: Any) -> Response:
-    told = {"status": "error", "message": message, "correlationId": "c0ffee", "category": category, **more}
-    return json_response(told, status)
+    fields = {"status": "error", "message": message, "correlationId": "c0ffee", "category": category, **more}
+    return json_response(fields, status)
 
 
 def _limited(policy: str) -> Response:
-    told = {
+    fields = {
         "status": "error",
         "message": f"You have reached your {policy.lower()} limit.",
         "errorType": "RATE_LIMIT",
@@ -227,15 +227,15 @@ def _limited(policy: str) -> Response:
         "policyName": policy,
         "requestId": "fee",
     }
-    return json_response(told, 429)
+    return json_response(fields, 429)
 
 
-def check_names(given: Mapping[str, Any], names: set[str]) -> Mapping[str, Any]:
-    if unknown := sorted(given.keys() - names):
+def check_names(fields: Mapping[str, Any], names: set[str]) -> Mapping[str, Any]:
+    if unknown := sorted(fields.keys() - names):
         raise HubSpotError(
             error_response(400, f"Invalid input JSON or query: unknown field {unknown[0]}", "VALIDATION_ERROR")
         )
-    return given
+    return fields
 
 
 def parse_integer(text: object, least: int, most: int) -> int:

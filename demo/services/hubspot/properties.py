@@ -1,4 +1,4 @@
-"""Which properties do the records of the account have, of which types, and with which values to choose from?"""
+"""Property definitions of the demo account: names, types and options."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ CHOICES: Mapping[str, Mapping[str, str]] = {
 
 
 def definitions(kind: str, records: list[Json]) -> Iterator[Json]:
-    """Those that every account has, then those that some record has beside."""
-    names = dict.fromkeys([*DESCRIPTIONS[kind], *(name for each in records for name in each["properties"])])
+    """The standard properties, then additional ones of the records."""
+    names = dict.fromkeys([*DESCRIPTIONS[kind], *(name for record in records for name in record["properties"])])
     for name in names:
         label, of_type = DESCRIPTIONS[kind].get(name, (name.replace("_", " ").capitalize(), STRING))
         choices = CHOICES.get(name, {})
@@ -93,4 +93,4 @@ def definitions(kind: str, records: list[Json]) -> Iterator[Json]:
 
 
 def types(kind: str, records: list[Json]) -> dict[str, str]:
-    return {each["name"]: each["type"] for each in definitions(kind, records)}
+    return {definition["name"]: definition["type"] for definition in definitions(kind, records)}

@@ -1,4 +1,4 @@
-"""What does HubSpot's search find, and which searches does it refuse?"""
+"""HubSpot's search: filters, sorting, and the searches that it refuses."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COMPARES: Mapping[str, Callable[[float, float], bool]] = {
 
 
 UNSPECIFIC_ERROR = "There was a problem with the request."
-"""What HubSpot answers to most that it does not take: nothing of what it is."""
+"""HubSpot's error message for most invalid searches, which gives no reason."""
 
 
 class BadSearch(Exception):
@@ -41,16 +41,18 @@ class BadSearch(Exception):
 
 
 def search(records: list[Json], kind: str, body: Json) -> tuple[list[Json], int, str | None]:
-    """A page, how many there are, and where the next one begins."""
+    """The page, the total, and the position of the next page."""
     limit, start = _limits(body)
     there_are = types(kind, records)
     groups = _groups(body.get("filterGroups", []), there_are)
-    if any(each["propertyName"] not in there_are for each in body.get("sorts", [])):
+    if any(item["propertyName"] not in there_are for item in body.get("sorts", [])):
         raise BadSearch(UNSPECIFIC_ERROR)
-    words = [each.lower() for each in re.findall(r"\w+", _query(body))]
-    there = [each for each in records if not each["archived"] and _contains_words(each, kind, words)]
+    words = [item.lower() for item in re.findall(r"\w+", _query(body))]
+    there = [record for record in records if not record["archived"] and _contains_words(record, kind, words)]
     found = [
-        each for each in there if not groups or any(_matches_group(each, kind, group, there_are) for group in groups)
+        record
+        for record in there
+        if not groups or any(_matches_group(record, kind, group, there_are) for group in groups)
     ]
     for order in body.get("sorts", [])[:1]:
         found = _sorted(found, order["propertyName"], order["direction"])
@@ -77,10 +79,10 @@ def _query(body: Json) -> str:
 
 
 def _groups(groups: list[Json], there_are: Mapping[str, str]) -> list[list[Json]]:
-    if len(groups) > 5 or any(len(each.get("filters", ())) > 6 for each in groups):
+    if len(groups) > 5 or any(len(group.get("filters", ())) > 6 for group in groups):
         raise BadSearch("There may be 5 groups of 6 filters.")
-    for each in (one for group in groups for one in group["filters"]):
-        _check(each, there_are)
+    for item in (one for group in groups for one in group["filters"]):
+        _check(item, there_are)
     return [group["filters"] for group in groups]
 
 
@@ -88,12 +90,12 @@ def _check(one: Json, there_are: Mapping[str, str]) -> None:
     operator, name = one.get("operator"), one.get("propertyName")
     if operator not in OPERANDS:
         raise BadSearch(f"{operator} is no operator.")
-    if name not in there_are and name not in (f"associations.{each}" for each in PLURALS):
+    if name not in there_are and name not in (f"associations.{plural}" for plural in PLURALS):
         raise BadSearch(UNSPECIFIC_ERROR)
     if one.keys() - {"operator", "propertyName"} != OPERANDS[operator]:
         raise BadSearch(f"{operator} takes {sorted(OPERANDS[operator])}.")
-    given = [*one.get("values", ()), *(one[each] for each in ("value", "highValue") if each in one)]
-    if there_are.get(name) in (NUMBER, DATETIME) and not all(re.fullmatch(r"-?[0-9.]+", each) for each in given):
+    values = [*one.get("values", ()), *(one[item] for item in ("value", "highValue") if item in one)]
+    if there_are.get(name) in (NUMBER, DATETIME) and not all(re.fullmatch(r"-?[0-9.]+", value) for value in values):
         raise BadSearch(UNSPECIFIC_ERROR)
 
 
@@ -104,7 +106,9 @@ def _contains_words(record: Json, kind: str, words: list[str]) -> bool:
 
 
 def _matches_group(record: Json, kind: str, filters: list[Json], there_are: Mapping[str, str]) -> bool:
-    return all(_matches_filter(record, kind, each, there_are.get(each["propertyName"], "")) for each in filters)
+    return all(
+        _matches_filter(record, kind, filter_, there_are.get(filter_["propertyName"], "")) for filter_ in filters
+    )
 
 
 def _matches_filter(record: Json, kind: str, one: Json, of_type: str) -> bool:
@@ -121,7 +125,7 @@ def _matches_filter(record: Json, kind: str, one: Json, of_type: str) -> bool:
 
 
 def _compare(has: str | None, operator: str, one: Json, of_type: str) -> bool:
-    """Of texts, EQ does not mind how they are written, and IN looks for them in lower case; ids are exact."""
+    """For texts, EQ ignores case and IN expects lower case; ids must match exactly."""
     if not has:
         return False
     match operator:
@@ -131,7 +135,7 @@ def _compare(has: str | None, operator: str, one: Json, of_type: str) -> bool:
                 return _number(has) in map(_number, wanted)
             is_text = of_type == STRING
             return (has.lower() if is_text else has) in [
-                each.lower() if is_text and operator == "EQ" else each for each in wanted
+                item.lower() if is_text and operator == "EQ" else item for item in wanted
             ]
         case "CONTAINS_TOKEN":
             pattern = re.escape(one["value"].lower()).replace(r"\*", r"\w*")
@@ -143,7 +147,7 @@ def _compare(has: str | None, operator: str, one: Json, of_type: str) -> bool:
 
 
 def _number(text: str) -> float:
-    """Moments are compared as milliseconds; only what is stored may be a date."""
+    """Times are compared as milliseconds; only stored values may be dates."""
     try:
         return float(text)
     except ValueError:
@@ -151,10 +155,10 @@ def _number(text: str) -> float:
 
 
 def _sorted(records: list[Json], name: str, direction: str) -> list[Json]:
-    """What has no value comes last, whatever the direction."""
-    full = [each for each in records if each["properties"].get(name)]
-    full.sort(key=lambda each: _sort_key(each, name), reverse=direction == "DESCENDING")
-    return full + [each for each in records if not each["properties"].get(name)]
+    """Records without a value come last in both directions."""
+    full = [record for record in records if record["properties"].get(name)]
+    full.sort(key=lambda value: _sort_key(value, name), reverse=direction == "DESCENDING")
+    return full + [record for record in records if not record["properties"].get(name)]
 
 
 def _sort_key(record: Json, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""What does Linear count for a query? A tenth for a value, one for an object, and a list as often as it may be long."""
+"""Linear's complexity of a query: 0.1 for a value, 1 for an object, multiplied by the length of a list."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def cost(schema: GraphQLSchema, operation: OperationDefinitionNode, variables: M
 
 
 def _list_cost(
-    found: SelectionSetNode | None, kind: GraphQLObjectType, variables: Mapping[str, Any], most: int
+    selection: SelectionSetNode | None, kind: GraphQLObjectType, variables: Mapping[str, Any], most: int
 ) -> float:
-    return sum(_field_cost(field, kind, variables, most) for field in _fields(found))
+    return sum(_field_cost(field, kind, variables, most) for field in _fields(selection))
 
 
 def _field_cost(field: FieldNode, kind: GraphQLObjectType, variables: Mapping[str, Any], most: int) -> float:
-    """`most`: how long a list is that stands here, as its connection was asked for."""
+    """`most` is the requested length of the enclosing connection."""
     known = kind.fields[field.name.value].type
     named = get_named_type(known)
     if is_leaf_type(named):
@@ -45,10 +45,10 @@ def _field_cost(field: FieldNode, kind: GraphQLObjectType, variables: Mapping[st
     return times * (OBJECT + _list_cost(field.selection_set, named, variables, 1))
 
 
-def _fields(found: SelectionSetNode | None) -> Iterator[FieldNode]:
-    for each in found.selections if found else ():
-        assert isinstance(each, FieldNode), "no fragments are expected here"
-        yield each
+def _fields(selection: SelectionSetNode | None) -> Iterator[FieldNode]:
+    for item in selection.selections if selection else ():
+        assert isinstance(item, FieldNode), "no fragments are expected here"
+        yield item
 
 
 def _is_list(kind: GraphQLOutputType) -> bool:
@@ -56,6 +56,6 @@ def _is_list(kind: GraphQLOutputType) -> bool:
 
 
 def _first(field: FieldNode, variables: Mapping[str, Any]) -> int:
-    given = next((each.value for each in field.arguments or () if each.name.value == "first"), None)
-    found = value_from_ast_untyped(given, dict(variables)) if given else None
-    return USUAL if found is None else int(found)
+    values = next((item.value for item in field.arguments or () if item.name.value == "first"), None)
+    result = value_from_ast_untyped(values, dict(variables)) if values else None
+    return USUAL if result is None else int(result)

@@ -1,4 +1,4 @@
-"""Whose issues are in the demo world of Linear? Acme's: two teams that the app may see, and one that it may not."""
+"""Data of the Linear demo: two teams of Acme that the app may see, and one that it may not."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def id_of(*what: str) -> str:
 
 
 def at(days: float) -> str:
-    """So many days before now."""
+    """The time a number of days ago."""
     return (NOW - timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%S.000Z")
 
 
@@ -90,7 +90,7 @@ class Data:
         self._connect()
 
     def issue(self, identifier: str) -> Json:
-        return next(each for each in self.issues if each["identifier"] == identifier)
+        return next(issue for issue in self.issues if issue["identifier"] == identifier)
 
     def add(
         self,
@@ -107,7 +107,7 @@ class Data:
         **more: object,
     ) -> Json:
         key = f"{team}-{number}"
-        made: Json = {
+        created: Json = {
             **dict.fromkeys(("parent", "cycle", "projectMilestone", "delegate", "botActor", "externalUserCreator")),
             **{name: [] for name in ("children", "relations", "inverseRelations", "attachments", "comments")},
             "id": id_of("issue", key),
@@ -138,15 +138,15 @@ class Data:
             "metadata": {},
             **more,
         }
-        self.issues.append(made)
-        return made
+        self.issues.append(created)
+        return created
 
     def add_many(self, number: int, **more: object) -> None:
         for index in range(number):
             self.add(1000 + index, "ENG", f"Tidy up the shelf number {index + 1}", days=100 + index, **more)
 
     def _connect(self) -> None:
-        """What one of them is to another."""
+        """Adds a relation between two issues."""
         login, test, fix = self.issue("ENG-101"), self.issue("ENG-111"), self.issue("ENG-112")
         login |= {"description": LOGIN, "estimate": 3, "dueDate": "2026-11-20", "children": [test, fix]}
         login |= {"projectMilestone": {"id": id_of("milestone"), "name": "Beta", "targetDate": "2026-12-01"}}
@@ -168,9 +168,9 @@ class Data:
     def comment(self, issue: Json, author: str, body: str, days: float, **more: object) -> None:
         number = len(issue["comments"]) + 1
         url = f"{issue['url']}#comment-{number}"
-        made = {"id": id_of("comment", issue["identifier"], str(number)), "body": body, "url": url}
+        created = {"id": id_of("comment", issue["identifier"], str(number)), "body": body, "url": url}
         whose = {"user": self.users.get(author), "botActor": None, "externalUser": None, "parent": None}
-        issue["comments"].append({**made, **whose, "createdAt": at(days), "resolvedAt": None, **more})
+        issue["comments"].append({**created, **whose, "createdAt": at(days), "resolvedAt": None, **more})
 
     def _team(self, key: str, name: str) -> Json:
         states = [word.replace("-", " ").split(":") for word in STATES[key].split()]
@@ -235,13 +235,13 @@ class Data:
         }
 
     def _state(self, team: str, name: str) -> Json:
-        found: Json = next(each for each in self.teams[team]["states"] if each["name"] == name)
-        return found
+        match: Json = next(state for state in self.teams[team]["states"] if state["name"] == name)
+        return match
 
 
 def person(key: str, name: str) -> Json:
-    made = {"id": id_of("user", key), "name": name, "displayName": key, "email": f"{key}@acme.example"}
-    return {**made, "app": False, "isMe": False, "active": True, "url": f"{SITE}/profiles/{key}"}
+    created = {"id": id_of("user", key), "name": name, "displayName": key, "email": f"{key}@acme.example"}
+    return {**created, "app": False, "isMe": False, "active": True, "url": f"{SITE}/profiles/{key}"}
 
 
 def cycle(number: int) -> Json:
@@ -255,7 +255,7 @@ def relate(issue: Json, kind: str, other: Json) -> None:
 
 
 def slug(text: str) -> str:
-    return "-".join("".join(each if each.isalnum() else " " for each in text.lower()).split())
+    return "-".join("".join(item if item.isalnum() else " " for item in text.lower()).split())
 
 
 def _label_names() -> Iterable[str]:

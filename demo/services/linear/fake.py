@@ -1,4 +1,4 @@
-"""Linear's GraphQL API, as far as it is asked here, and as strict: a schema, limits, costs, and who may see what."""
+"""A fake of the part of Linear's GraphQL API that the tools use: schema, limits, complexity and permissions."""
 
 from __future__ import annotations
 
@@ -41,29 +41,29 @@ class FakeLinear:
     def __init__(self, tenant: Tenant) -> None:
         self.data = Data()
         self.visible_teams = {"ENG", "DES"}
-        """The teams that the app was let into."""
+        """The keys of the teams that the app may access."""
         self.broken: dict[str, str] = {}
-        """What of an answer is left out, such as `Issue.labels`, and the error that tells of it."""
+        """Error messages by field, such as `Issue.labels`; these fields are null in responses."""
         self.costs: list[float] = []
         self.mutations: list[str] = []
-        """What was asked for that would change something. There is nothing of the kind here."""
+        """The refused operations that are not queries."""
         self._tenant = tenant
         self._refusals: deque[Response] = deque()
         self._afterwards: deque[Callable[[], None]] = deque()
         self._searches: deque[float] = deque()
 
     def rate_limit(self, kind: str = "Requests", *, seconds: int = 20, times: int = 1) -> None:
-        """The next requests are too many: of all (`Requests`), of a kind (`Endpoint-Requests`), or too costly ones."""
+        """Rate limits the next requests: all, a kind (`Endpoint-Requests`), or by `Complexity`."""
         for _ in range(times):
             self._refusals.append(_rate_limited(kind, time.time() + seconds))
 
     def inject_error(self, code: str, message: str, *, status: int = 200, times: int = 1, **more: object) -> None:
-        """The next requests, with an error of GraphQL's and no data."""
+        """The next requests get a GraphQL error and no data."""
         error = {"message": message, "extensions": {"code": code, "userPresentableMessage": message, **more}}
         self._refusals.extend([json_response({"errors": [error], "data": None}, status)] * times)
 
     def after_next(self, happens: Callable[[], None]) -> None:
-        """Once the next request is answered."""
+        """Runs a callback after the next response."""
         self._afterwards.append(happens)
 
     def respond(self, request: Request) -> Response:
@@ -89,21 +89,21 @@ class FakeLinear:
         operation = self._single_query(document)
         problems = validate(SCHEMA, document)
         if operation is None or problems:
-            told = problems[0].message if problems else "Only queries are answered here."
-            return _error_response(graphql_error(told, "GRAPHQL_VALIDATION_FAILED", "graphql error"))
+            text = problems[0].message if problems else "Only queries are answered here."
+            return _error_response(graphql_error(text, "GRAPHQL_VALIDATION_FAILED", "graphql error"))
         return self._execute(document, operation, fields.get("variables") or {})
 
     def _single_query(self, document: DocumentNode) -> OperationDefinitionNode | None:
-        found = [each for each in document.definitions if isinstance(each, OperationDefinitionNode)]
-        self.mutations += [str(each.operation) for each in found if each.operation != OperationType.QUERY]
-        return found[0] if len(found) == 1 and found[0].operation == OperationType.QUERY else None
+        results = [definition for definition in document.definitions if isinstance(definition, OperationDefinitionNode)]
+        self.mutations += [str(result.operation) for result in results if result.operation != OperationType.QUERY]
+        return results[0] if len(results) == 1 and results[0].operation == OperationType.QUERY else None
 
     def _execute(self, document: DocumentNode, operation: OperationDefinitionNode, variables: Json) -> Response:
         points = cost(SCHEMA, operation, variables)
         self.costs.append(points)
         if points > MOST_COMPLEX:
-            told = f"The query is too complex. Complexity: {points:.0f}. Maximum allowed complexity: {MOST_COMPLEX}."
-            return _error_response(graphql_error(told))
+            text = f"The query is too complex. Complexity: {points:.0f}. Maximum allowed complexity: {MOST_COMPLEX}."
+            return _error_response(graphql_error(text))
         if _asks_for(operation, "searchIssues") and not self._admits_search():
             return _rate_limited("Endpoint-Requests", time.time() + MINUTE)
         result = execute_sync(SCHEMA, document, variable_values=variables, field_resolver=self._resolve)
@@ -138,47 +138,51 @@ class FakeLinear:
             case "searchIssues":
                 return page(self._search(args), args)
             case _:
-                found = [each for each in self._all(name) if matches(each, args.get("filter"))]
-                return page(ordered(found, args), args)
+                results = [item for item in self._all(name) if matches(item, args.get("filter"))]
+                return page(ordered(results, args), args)
 
     def _all(self, name: str) -> list[Json]:
-        found: Mapping[str, Callable[[], list[Json]]] = {
+        expected: Mapping[str, Callable[[], list[Json]]] = {
             "teams": self._teams,
             "issues": self._issues,
             "projects": self._projects,
-            "projectStatuses": lambda: [{"name": each, "type": kind} for each, kind in PROJECT_STATUSES.items()],
+            "projectStatuses": lambda: [{"name": item, "type": kind} for item, kind in PROJECT_STATUSES.items()],
             "users": lambda: [*self.data.users.values(), self.data.app],
-            "workflowStates": lambda: [{**each, "team": team} for team in self._teams() for each in team["states"]],
-            "cycles": lambda: [{**each, "team": team} for team in self._teams() if (each := team["activeCycle"])],
+            "workflowStates": lambda: [{**state, "team": team} for team in self._teams() for state in team["states"]],
+            "cycles": lambda: [{**value, "team": team} for team in self._teams() if (value := team["activeCycle"])],
             "issueLabels": lambda: list(self.data.labels.values()),
         }
-        return found[name]()
+        return expected[name]()
 
     def _projects(self) -> list[Json]:
-        return [each for each in self.data.projects if any(team["key"] in self.visible_teams for team in each["teams"])]
+        return [
+            project
+            for project in self.data.projects
+            if any(team["key"] in self.visible_teams for team in project["teams"])
+        ]
 
     def _teams(self) -> list[Json]:
         return [team for key, team in self.data.teams.items() if key in self.visible_teams]
 
     def _issues(self) -> list[Json]:
-        return [each for each in self.data.issues if each["team"]["key"] in self.visible_teams]
+        return [issue for issue in self.data.issues if issue["team"]["key"] in self.visible_teams]
 
     def _issue(self, word: str) -> Json:
-        for each in self._issues():
-            if word in (each["id"], each["identifier"], *each["previousIdentifiers"]):
-                return each
+        for issue in self._issues():
+            if word in (issue["id"], issue["identifier"], *issue["previousIdentifiers"]):
+                return issue
         raise graphql_error("Could not find referenced Issue.", "INPUT_ERROR")
 
     def _search(self, args: Mapping[str, Any]) -> list[Json]:
-        """All words are in it; those with most of them in the title come first."""
+        """Issues that contain all words; more matches in the title come first."""
         words = args["term"].lower().split()
-        kept = [each for each in ordered(self._issues(), args) if matches(each, args.get("filter"))]
-        found = [each for each in kept if all(word in _searchable_text(each, args) for word in words)]
-        return sorted(found, key=lambda each: -sum(word in each["title"].lower() for word in words))
+        kept = [item for item in ordered(self._issues(), args) if matches(item, args.get("filter"))]
+        results = [item for item in kept if all(word in _searchable_text(item, args) for word in words)]
+        return sorted(results, key=lambda value: -sum(word in value["title"].lower() for word in words))
 
 
 def _searchable_text(issue: Json, args: Mapping[str, Any]) -> str:
-    comments = [each["body"] for each in issue["comments"]] if args.get("includeComments") else []
+    comments = [comment["body"] for comment in issue["comments"]] if args.get("includeComments") else []
     return " ".join([issue["identifier"], issue["title"], issue["description"] or "", *comments]).lower()
 
 
@@ -197,21 +201,24 @@ def _request_error(request: Request) -> Response | None:
 
 
 def _asks_for(operation: OperationDefinitionNode, name: str) -> bool:
-    return any(getattr(each, "name", None) and each.name.value == name for each in operation.selection_set.selections)  # type: ignore[attr-defined]
+    return any(
+        getattr(selection, "name", None) and selection.name.value == name  # type: ignore[attr-defined]
+        for selection in operation.selection_set.selections
+    )
 
 
 def _graphql_response(result: ExecutionResult, points: float) -> Response:
-    told = result.formatted
+    text = result.formatted
     status = 400 if result.data is None and result.errors else 200
-    return Response(status, json.dumps(told).encode(), {"Content-Type": "application/json", **_headers(points)})
+    return Response(status, json.dumps(text).encode(), {"Content-Type": "application/json", **_headers(points)})
 
 
 def _error_response(*errors: GraphQLError, status: int = 400) -> Response:
-    return json_response({"errors": [each.formatted for each in errors]}, status)
+    return json_response({"errors": [error.formatted for error in errors]}, status)
 
 
 def _headers(points: float) -> Mapping[str, str]:
-    """Every answer tells of every limit, used up or not."""
+    """Every response reports all limits."""
     in_an_hour = str(int((time.time() + 3600) * 1000))
     return {
         "X-Complexity": f"{points:.0f}",
@@ -229,11 +236,11 @@ def _rate_limited(kind: str, until: float) -> Response:
 
     Of points some may be left, only too few for this query.
     """
-    told = graphql_error(
+    text = graphql_error(
         "Rate limit exceeded. Only 5000 requests are allowed per 1 hour.", "RATELIMITED", "ratelimited"
     )
     left = "312" if kind == "Complexity" else "0"
     spent = {f"X-RateLimit-{kind}-Remaining": left, f"X-RateLimit-{kind}-Reset": str(int(until * 1000))}
     of = {"X-RateLimit-Endpoint-Requests-Limit": str(SEARCHES)} if kind == "Endpoint-Requests" else {}
-    answer = _error_response(told)
+    answer = _error_response(text)
     return Response(answer.status, answer.body, {**answer.headers, **_headers(1), **of, **spent})

@@ -1,4 +1,4 @@
-"""What does Linear give of a list: what fits a filter, in which order, and which page of it?"""
+"""Filters, ordering and paging of lists, as Linear defines them."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ def matches(value: Any, wanted: Json | None) -> bool:
     if isinstance(value, list):
         return _list_matches(value, wanted)
     if isinstance(value, dict):
-        return all(_field_matches(value, name, each) for name, each in wanted.items())
+        return all(_field_matches(value, name, item) for name, item in wanted.items())
     if "null" in wanted:
         return (value is None) is wanted["null"]
     if wanted.keys() <= COMPARES.keys():
-        return all(COMPARES[name](_comparable(value, each), resolve_duration(each)) for name, each in wanted.items())
+        return all(COMPARES[name](_comparable(value, item), resolve_duration(item)) for name, item in wanted.items())
     return False
 
 
 def page(items: Sequence[Json], args: Mapping[str, Any]) -> Json:
-    """As a Relay connection; a cursor is the id of what is before the page."""
+    """A Relay connection. A cursor is the id of the last item of the page before."""
     if args.get("last") is not None or args.get("before") is not None:
         raise graphql_error("This world pages forward only.")
     first = USUAL if args.get("first") is None else args["first"]
@@ -63,7 +63,7 @@ def page(items: Sequence[Json], args: Mapping[str, Any]) -> Json:
         raise graphql_error(f"first must be between 1 and {MOST}.")
     start = _after(items, args.get("after"))
     shown = list(items[start : start + first])
-    cursors = [_cursor(each) for each in shown]
+    cursors = [_cursor(item) for item in shown]
     info = {"hasNextPage": start + first < len(items), "endCursor": cursors[-1] if cursors else None}
     edges = [{"cursor": cursor, "node": node} for cursor, node in zip(cursors, shown, strict=True)]
     return {
@@ -76,8 +76,8 @@ def page(items: Sequence[Json], args: Mapping[str, Any]) -> Json:
 
 def ordered(items: Sequence[Json], args: Mapping[str, Any]) -> list[Json]:
     by = args.get("orderBy") or "createdAt"
-    kept = [each for each in items if args.get("includeArchived") or not each.get("archivedAt")]
-    return sorted(kept, key=lambda each: str(each.get(by, "")), reverse=True)
+    kept = [item for item in items if args.get("includeArchived") or not item.get("archivedAt")]
+    return sorted(kept, key=lambda value: str(value.get(by, "")), reverse=True)
 
 
 def resolve_duration(wanted: Any) -> Any:
@@ -90,7 +90,7 @@ def resolve_duration(wanted: Any) -> Any:
 
 
 def _comparable(value: Any, wanted: Any) -> Any:
-    """Times are compared as times, whatever is left out of them."""
+    """Normalises times, so that different precisions compare correctly."""
     if isinstance(value, str) and value.endswith("Z") and isinstance(wanted, str):
         return datetime.fromisoformat(value).isoformat()
     return value
@@ -101,9 +101,9 @@ def _field_matches(value: Json, name: str, wanted: Any) -> bool:
         return True
     match name:
         case "and":
-            return all(matches(value, each) for each in wanted)
+            return all(matches(value, item) for item in wanted)
         case "or":
-            return any(matches(value, each) for each in wanted)
+            return any(matches(value, item) for item in wanted)
         case "null":
             return wanted is False
         case "id":
@@ -113,15 +113,15 @@ def _field_matches(value: Json, name: str, wanted: Any) -> bool:
 
 def _list_matches(values: list[Json], wanted: Json) -> bool:
     of_many = [
-        of(matches(each, wanted[name]) for each in values) for name, of in QUANTIFIERS.items() if wanted.get(name)
+        of(matches(value, wanted[name]) for value in values) for name, of in QUANTIFIERS.items() if wanted.get(name)
     ]
-    rest = {name: each for name, each in wanted.items() if name not in QUANTIFIERS}
-    return all(of_many) and (not rest or any(matches(each, rest) for each in values))
+    rest = {name: item for name, item in wanted.items() if name not in QUANTIFIERS}
+    return all(of_many) and (not rest or any(matches(value, rest) for value in values))
 
 
 def _check_ids(wanted: Json) -> None:
-    given = [wanted.get("eq"), wanted.get("neq"), *(wanted.get("in") or []), *(wanted.get("nin") or [])]
-    if not all(UUID.fullmatch(each) for each in given if each is not None):
+    values = [wanted.get("eq"), wanted.get("neq"), *(wanted.get("in") or []), *(wanted.get("nin") or [])]
+    if not all(UUID.fullmatch(value) for value in values if value is not None):
         raise graphql_error("Argument Validation Error: id must be a UUID.")
 
 
@@ -132,7 +132,7 @@ def _cursor(item: Json) -> str:
 def _after(items: Sequence[Json], cursor: str | None) -> int:
     if cursor is None:
         return 0
-    found = [index for index, each in enumerate(items) if _cursor(each) == cursor]
-    if not found:
+    results = [index for index, item in enumerate(items) if _cursor(item) == cursor]
+    if not results:
         raise graphql_error("Argument Validation Error: after must be a cursor of this list.")
-    return found[0] + 1
+    return results[0] + 1

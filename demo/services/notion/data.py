@@ -1,4 +1,4 @@
-"""What a small company keeps in Notion: for tests, and for who wants to look around without an account."""
+"""Data of the Notion demo workspace: the pages and databases of a small company."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def _write(store: Store, parent: str, kind: str, text: str | list[Json] = "", **
     """The id of the new block."""
     inside = {"rich_text": rich(text), **more} if text else more
     of = id_of("block", parent, str(len(store.children.get(parent, ()))))
-    made: str = store.block(parent, {"type": kind, kind: inside}, of=of)["id"]
-    return made
+    created: str = store.block(parent, {"type": kind, kind: inside}, of=of)["id"]
+    return created
 
 
 def _marked(text: str, url: str | None = None, **marks: bool) -> Json:
@@ -104,7 +104,7 @@ def property_of(of: str, kind: str, **inside: Any) -> Json:
 
 
 def _properties_by_name(properties: Json) -> Json:
-    return {name: each | {"name": name} for name, each in properties.items()}
+    return {name: item | {"name": name} for name, item in properties.items()}
 
 
 def _tasks(store: Store) -> None:

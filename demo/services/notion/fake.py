@@ -1,4 +1,4 @@
-"""Notion's API, of version 2025-09-03: strict where Notion is, with a small company's pages in it."""
+"""A fake of Notion's API, version 2025-09-03, with the workspace of a small company."""
 
 from __future__ import annotations
 
@@ -40,33 +40,33 @@ Work = Callable[..., Response]
 
 @dataclass
 class FakeNotion:
-    """Tests change it: what it holds, what the connection may do, and what it answers to the next requests."""
+    """Tests may change its data, the capabilities of the connection, and the next responses."""
 
     tenant: Tenant
     store: Store = field(default_factory=demo_store)
     capabilities: set[str] = field(default_factory=lambda: {"read", "insert", "update", "users"})
     next_responses: list[Response] = field(default_factory=list)
-    """Given instead of any work, one to a request."""
+    """Responses that replace the next requests."""
     responses_after: list[Response] = field(default_factory=list)
-    """Given after a write that was carried out all the same, one to a write."""
+    """Responses to the next writes, which are executed nevertheless."""
     before: Callable[[Request], None] = lambda _: None
-    """Called with each request before anything else."""
+    """A callback that runs before each request."""
     incomplete: bool = False
-    """Searches and queries give up before they have seen everything."""
+    """Searches and queries report that they are incomplete."""
     writes_done: list[str] = field(default_factory=list)
-    """The writes that were carried out."""
+    """The executed writes."""
 
     def rate_limit(
         self, seconds: int | None = 1, times: int = 1, reason: str = "public_api_request_rate_limit"
     ) -> None:
         waiting = {} if seconds is None else {"Retry_After": str(seconds)}
         message = "You have been rate limited. Please try again in a few minutes."
-        answer = error(429, "rate_limited", message, {"rate_limit_reason": reason}, **waiting)
-        self.next_responses += [answer] * times
+        response = error(429, "rate_limited", message, {"rate_limit_reason": reason}, **waiting)
+        self.next_responses += [response] * times
 
     def overload(self, times: int = 1, seconds: int = 1) -> None:
-        answer = error(529, "service_overload", "Notion is overloaded.", Retry_After=str(seconds))
-        self.next_responses += [answer] * times
+        response = error(529, "service_overload", "Notion is overloaded.", Retry_After=str(seconds))
+        self.next_responses += [response] * times
 
     def respond(self, request: Request) -> Response:
         self.before(request)
@@ -91,22 +91,22 @@ class FakeNotion:
 
     def _work(self, request: Request) -> Response:
         for (method, pattern), (needed, work) in self._routes.items():
-            found = re.fullmatch(pattern, request.path)
-            if found and request.method == method:
+            match = re.fullmatch(pattern, request.path)
+            if match and request.method == method:
                 if needed not in self.capabilities:
                     raise NotionError(
                         error(403, "restricted_resource", f"Insufficient permissions for this endpoint ({needed}).")
                     )
-                answer = work(request, *found.groups())
+                answer = work(request, *match.groups())
                 return self._after(request, answer)
         raise NotionError(error(400, "invalid_request_url", "Invalid request URL."))
 
-    def _after(self, request: Request, answer: Response) -> Response:
+    def _after(self, request: Request, response: Response) -> Response:
         is_write = request.method == "PATCH" or request.path == "/v1/pages"
         if not is_write:
-            return answer
+            return response
         self.writes_done.append(f"{request.method} {request.path}")
-        return self.responses_after.pop(0) if self.responses_after else answer
+        return self.responses_after.pop(0) if self.responses_after else response
 
     @property
     def _routes(self) -> Mapping[tuple[str, str], tuple[str, Work]]:
@@ -128,30 +128,30 @@ class FakeNotion:
 
     def _existing(self, of: str, *kinds: str) -> Json:
         check_id(of, "path")
-        found = self.store.shared(of, *kinds)
+        result = self.store.shared(of, *kinds)
         other = self.store.shared(of, "page", "database", "data_source")
         word = kinds[0].replace("_", " ")
-        if found is None and other and kinds == ("page",) and other["object"] == "database":
+        if result is None and other and kinds == ("page",) and other["object"] == "database":
             raise invalid(
                 f"Provided ID {of} is a database, not a page. Use the retrieve database API instead: "
                 "https://developers.notion.com/reference/retrieve-a-database"
             )
-        if found is None and other and kinds == ("database",) and other["object"] == "page":
+        if result is None and other and kinds == ("database",) and other["object"] == "page":
             raise invalid(
                 f"Provided ID {of} is a page, not a database. Use the retrieve page API instead: "
                 "https://developers.notion.com/reference/retrieve-a-page"
             )
-        if found is None and other and kinds == ("data_source",):
+        if result is None and other and kinds == ("data_source",):
             raise NotionError(error(400, "invalid_request_url", "Invalid request URL."))
-        if found is None:
+        if result is None:
             shared = "Make sure the relevant pages and databases are shared with your integration."
             message = f"Could not find {word} with ID: {of}. {shared}"
             raise NotionError(error(404, "object_not_found", message))
-        return found
+        return result
 
-    def _editable(self, found: Json) -> None:
+    def _editable(self, object_: Json) -> None:
         archived = "Can't edit block that is archived. You must unarchive the block before editing."
-        require(not self.store.in_trash(found["id"]), archived)
+        require(not self.store.in_trash(object_["id"]), archived)
 
     def _children(self, request: Request, of: str) -> Response:
         check_keys(request.query, PAGED, "query")
@@ -161,17 +161,17 @@ class FakeNotion:
     def _values(self, request: Request, of: str, named: str) -> Response:
         check_keys(request.query, PAGED, "query")
         page = self._existing(of, "page")
-        found = next((each for each in page["properties"].values() if unquote(each["id"]) == named), None)
-        require(found, f"Could not find property with name or id: {named}")
-        assert found
-        rows = [{"object": "property_item", "id": each["id"], "relation": each} for each in found["all"]]
+        match = next((value for value in page["properties"].values() if unquote(value["id"]) == named), None)
+        require(match, f"Could not find property with name or id: {named}")
+        assert match
+        rows = [{"object": "property_item", "id": item["id"], "relation": item} for item in match["all"]]
         return json_response(self._list_response(rows, request.query, "property_item"))
 
     def _people(self, request: Request) -> Response:
         check_keys(request.query, PAGED, "query")
         people = [user(of) | {"name": name} for of, name in self.store.users.items()]
         people = [
-            each | {"person": {"email": f"{each['name'].split()[0].lower()}@acme.example.com"}} for each in people
+            person | {"person": {"email": f"{person['name'].split()[0].lower()}@acme.example.com"}} for person in people
         ]
         return json_response(self._list_response([*people, BOT], request.query, "user"))
 
@@ -182,28 +182,28 @@ class FakeNotion:
             wanted["value"] in (None, "page", "data_source"), 'body.filter.value should be `"page"` or `"data_source"`.'
         )
         words = str(body.get("query") or "").lower().split()
-        found = [
-            each
-            for each in self.store.objects_of_kind(*([wanted["value"]] if wanted["value"] else ["page", "data_source"]))
-            if all(word in _title(each).lower() for word in words)
+        results = [
+            item
+            for item in self.store.objects_of_kind(*([wanted["value"]] if wanted["value"] else ["page", "data_source"]))
+            if all(word in _title(item).lower() for word in words)
         ]
         is_up = (body.get("sort") or {}).get("direction") == "ascending"
-        found.sort(key=lambda each: each["last_edited_time"], reverse=not is_up)
-        return json_response(self._list_response(found, body, "page_or_data_source") | self._status())
+        results.sort(key=lambda value: value["last_edited_time"], reverse=not is_up)
+        return json_response(self._list_response(results, body, "page_or_data_source") | self._status())
 
     def _query(self, request: Request, of: str) -> Response:
         body = self._body(request, {"filter", "sorts", "in_trash", "result_type", *PAGED})
         properties = self._existing(of, "data_source")["properties"]
         if "filter" in body:
             check_filter(body["filter"], properties)
-        for each in body.get("sorts", []):
-            check_keys(each, {"property", "timestamp", "direction"}, "sorts")
-            is_known = "timestamp" in each or each.get("property") in properties
-            require(is_known, f"Could not find sort property with name or id: {each.get('property')}")
-        pages = [each for each in self.store.objects_of_kind("page") if each["parent"].get("data_source_id") == of]
-        kept = [each for each in pages if not each["in_trash"]]
-        found = matching(kept, body.get("filter"), body.get("sorts", []))
-        return json_response(self._list_response(found, body, "page_or_data_source") | self._status())
+        for item in body.get("sorts", []):
+            check_keys(item, {"property", "timestamp", "direction"}, "sorts")
+            is_known = "timestamp" in item or item.get("property") in properties
+            require(is_known, f"Could not find sort property with name or id: {item.get('property')}")
+        pages = [item for item in self.store.objects_of_kind("page") if item["parent"].get("data_source_id") == of]
+        kept = [page_ for page_ in pages if not page_["in_trash"]]
+        result = matching(kept, body.get("filter"), body.get("sorts", []))
+        return json_response(self._list_response(result, body, "page_or_data_source") | self._status())
 
     def _create(self, request: Request) -> Response:
         body = self._body(request, {"parent", "properties", "children", "icon", "cover"})
@@ -214,15 +214,15 @@ class FakeNotion:
             check_blocks(body["children"])
         page = self._create_page(parent, body.get("properties") or {})
         page["icon"] = body.get("icon")
-        for each in body.get("children", []):
-            self.store.block(page["id"], each)
+        for item in body.get("children", []):
+            self.store.block(page["id"], item)
         return json_response(page)
 
-    def _create_page(self, parent: Json, given: Json) -> Json:
+    def _create_page(self, parent: Json, arguments: Json) -> Json:
         of = self.store.next_id()
         if "data_source_id" in parent:
             source = self._existing(parent["data_source_id"], "data_source")
-            values = stored_values(given, source["properties"])
+            values = stored_values(arguments, source["properties"])
             whole = {**parent, "database_id": source["parent"]["database_id"]}
             return self.store.page(of, whole, empty_values(source["properties"]) | values)
         if "page_id" in parent:
@@ -230,7 +230,7 @@ class FakeNotion:
         require(
             "page_id" in parent or parent.get("workspace") is True, "body failed validation: body.parent should be …"
         )
-        values = stored_values(given, {"title": {"id": "title", "type": "title", "title": {}}})
+        values = stored_values(arguments, {"title": {"id": "title", "type": "title", "title": {}}})
         return self.store.plain_page(of, parent, plain(values["title"]["title"]))
 
     def _update(self, request: Request, of: str) -> Response:
@@ -252,14 +252,14 @@ class FakeNotion:
         self._editable(self._existing(of, "block", "page"))
         require(body.get("children"), "body failed validation: body.children should be defined.")
         check_blocks(body["children"])
-        after, made = body.get("after", ""), list[Json]()
+        after, created = body.get("after", ""), list[Json]()
         here = self.store.children.get(of, [])
         require(not after or after in here, f"Could not find block with ID: {after} among the children.")
-        for each in body["children"]:
-            made.append(self.store.block(of, each, after=after))
-            after = made[-1]["id"] if after else ""
+        for child in body["children"]:
+            created.append(self.store.block(of, child, after=after))
+            after = created[-1]["id"] if after else ""
         return json_response(
-            {"object": "list", "results": made, "has_more": False, "next_cursor": None, "type": "block", "block": {}}
+            {"object": "list", "results": created, "has_more": False, "next_cursor": None, "type": "block", "block": {}}
         )
 
     def _body(self, request: Request, allowed: set[str]) -> Json:
@@ -272,15 +272,15 @@ class FakeNotion:
         parsed: Json = body
         return parsed
 
-    def _list_response(self, found: Sequence[Json], asked: Mapping[str, Any], kind: str) -> Json:
-        size = int(asked.get("page_size", 100))
+    def _list_response(self, value: Sequence[Json], requested: Mapping[str, Any], kind: str) -> Json:
+        size = int(requested.get("page_size", 100))
         require(1 <= size <= 100, f"page_size should be ≤ `100`, instead was `{size}`.")
-        cursor = asked.get("start_cursor")
-        ids = [each["id"] for each in found]
+        cursor = requested.get("start_cursor")
+        ids = [item["id"] for item in value]
         require(cursor is None or cursor in ids, f"The start_cursor provided is invalid: {cursor}")
         start = ids.index(cursor) if cursor else 0
         more = ids[start + size] if len(ids) > start + size else None
-        page = list(found[start : start + size])
+        page = list(value[start : start + size])
         return {"object": "list", "results": page, "has_more": bool(more), "next_cursor": more, "type": kind, kind: {}}
 
     def _status(self) -> Json:
@@ -289,7 +289,7 @@ class FakeNotion:
         return {"request_status": {"type": "incomplete", "incomplete_reason": "query_result_limit_reached"}}
 
 
-def _title(found: Json) -> str:
-    if found["object"] == "data_source":
-        return plain(found["title"])
-    return next((plain(each["title"]) for each in found["properties"].values() if each["type"] == "title"), "")
+def _title(object_: Json) -> str:
+    if object_["object"] == "data_source":
+        return plain(object_["title"])
+    return next((plain(value["title"]) for value in object_["properties"].values() if value["type"] == "title"), "")

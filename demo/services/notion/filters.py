@@ -1,4 +1,4 @@
-"""Which filters does Notion take? Each of its conditions is one test of one property, as its SDK's types have it."""
+"""Validation of filters: each condition is one test of one property, as in the types of Notion's SDK."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ OPERATORS: Mapping[str, frozenset[str]] = {
 }
 
 
-def check_filter(found: Json, properties: Mapping[str, Json], depth: int = 0) -> None:
-    require(isinstance(found, dict), "body failed validation: body.filter should be an object.")
+def check_filter(object_: Json, properties: Mapping[str, Json], depth: int = 0) -> None:
+    require(isinstance(object_, dict), "body failed validation: body.filter should be an object.")
     for word in ("and", "or"):
-        if word in found:
+        if word in object_:
             require(depth < MAX_NESTED, f"body failed validation: body.filter.{word} should be not present.")
-            require(len(found) == 1, f"body failed validation: body.filter has more than `{word}`.")
-            for each in check_array(found[word], f"body.filter.{word}"):
-                check_filter(each, properties, depth + 1)
+            require(len(object_) == 1, f"body failed validation: body.filter has more than `{word}`.")
+            for item in check_array(object_[word], f"body.filter.{word}"):
+                check_filter(item, properties, depth + 1)
             return
-    kind = found["timestamp"] if "timestamp" in found else _kind_of(found, properties)
-    _check_test(kind, found.get(kind))
+    kind = object_["timestamp"] if "timestamp" in object_ else _kind_of(object_, properties)
+    _check_test(kind, object_.get(kind))
 
 
-def _kind_of(found: Json, properties: Mapping[str, Json]) -> str:
-    known = properties.get(found.get("property", ""))
-    require(known, f"Could not find property with name or id: {found.get('property')}")
+def _kind_of(object_: Json, properties: Mapping[str, Json]) -> str:
+    known = properties.get(object_.get("property", ""))
+    require(known, f"Could not find property with name or id: {object_.get('property')}")
     assert known
     kind = str(known["type"])
-    wrong = next((name for name in found if name not in ("property", "type")), "")
-    require(kind in found, f"database property {kind} does not match filter {wrong}")
+    wrong = next((name for name in object_ if name not in ("property", "type")), "")
+    require(kind in object_, f"database property {kind} does not match filter {wrong}")
     return kind
 
 

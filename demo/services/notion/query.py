@@ -1,4 +1,4 @@
-"""Which pages of a data source match a filter, and in which order?"""
+"""Filters and sorts the pages of a data source."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ TESTS: Mapping[str, Callable[[Any, Any], bool]] = {
 READERS: Mapping[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("title", "rich_text"), plain),
     **dict.fromkeys(("select", "status"), lambda value: value["name"]),
-    **dict.fromkeys(("people", "relation"), lambda value: [each["id"] for each in value]),
+    **dict.fromkeys(("people", "relation"), lambda value: [item["id"] for item in value]),
     **dict.fromkeys(("created_by", "last_edited_by"), lambda value: [value["id"]]),
-    "multi_select": lambda value: [each["name"] for each in value],
+    "multi_select": lambda value: [item["name"] for item in value],
     "date": lambda value: value["start"],
     "unique_id": lambda value: value["number"],
 }
@@ -57,30 +57,30 @@ READERS: Mapping[str, Callable[[Any], Any]] = {
 
 def matching(pages: Sequence[Json], wanted: Json | None, sorts: Sequence[Json]) -> list[Json]:
     found = [page for page in pages if wanted is None or _matches(page, wanted)]
-    for each in reversed(sorts):
-        name = each.get("property") or each["timestamp"]
+    for item in reversed(sorts):
+        name = item.get("property") or item["timestamp"]
         full = [page for page in found if _value(page, name) is not None]
-        full.sort(key=lambda page: _value(page, name), reverse=each["direction"] == "descending")
+        full.sort(key=lambda page: _value(page, name), reverse=item["direction"] == "descending")
         found = full + [page for page in found if _value(page, name) is None]
     return found
 
 
 def _matches(page: Json, wanted: Json) -> bool:
     if "and" in wanted:
-        return all(_matches(page, each) for each in wanted["and"])
+        return all(_matches(page, item) for item in wanted["and"])
     if "or" in wanted:
-        return any(_matches(page, each) for each in wanted["or"])
+        return any(_matches(page, item) for item in wanted["or"])
     name = wanted.get("timestamp") or wanted["property"]
     kind = wanted.get("timestamp") or page["properties"][name]["type"]
-    ((test, asked),) = wanted[kind].items()
+    ((test, requested),) = wanted[kind].items()
     value = _value(page, name)
     if test in PERIODS:
         first, last = (_day(days) for days in PERIODS[test])
         return bool(value) and first <= value[:10] <= last
     if kind in ("date", "created_time", "last_edited_time") and value and test not in ("is_empty", "is_not_empty"):
-        asked = _day(DAYS[asked]) if asked in DAYS else asked
-        value = value[: len(asked)]  # a day is compared with a day
-    return TESTS[test](value, asked)
+        requested = _day(DAYS[requested]) if requested in DAYS else requested
+        value = value[: len(requested)]  # a day is compared with a day
+    return TESTS[test](value, requested)
 
 
 def _day(days: int) -> str:
@@ -90,6 +90,6 @@ def _day(days: int) -> str:
 def _value(page: Json, name: str) -> Any:
     if name in ("created_time", "last_edited_time") and name not in page["properties"]:
         return page[name]
-    found = page["properties"][name]
-    read, value = READERS.get(found["type"]), found[found["type"]]
+    result = page["properties"][name]
+    read, value = READERS.get(result["type"]), result[result["type"]]
     return read(value) if read and value else value

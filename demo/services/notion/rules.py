@@ -1,4 +1,4 @@
-"""What does Notion take, and how does it say that it does not?"""
+"""Notion's validation rules and error responses."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ BLOCK_FIELDS: Mapping[str, set[str]] = {
 
 
 class NotionError(Exception):
-    def __init__(self, answer: Response) -> None:
-        super().__init__(answer.body)
-        self.response = answer
+    def __init__(self, response: Response) -> None:
+        super().__init__(response.body)
+        self.response = response
 
 
 def error(status: int, code: str, message: str, more: Json | None = None, **headers: str) -> Response:
@@ -65,8 +65,8 @@ def require(holds: object, message: str) -> None:
         raise invalid(message)
 
 
-def check_keys(found: Mapping[str, Any], allowed: set[str], where: str = "body") -> None:
-    for name in found:
+def check_keys(fields: Mapping[str, Any], allowed: set[str], where: str = "body") -> None:
+    for name in fields:
         require(name in allowed, f"{where} failed validation: {where}.{name} should be not present, instead was `…`.")
 
 
@@ -78,7 +78,7 @@ def check_id(of: object, where: str) -> None:
 
 
 def is_date(value: object) -> bool:
-    """A day that there is, with or without a time."""
+    """Whether a value is an existing date, with or without a time."""
     if not isinstance(value, str) or not DAY.match(value):
         return False
     try:
@@ -88,32 +88,32 @@ def is_date(value: object) -> bool:
     return True
 
 
-def check_array(found: object, where: str) -> list[Any]:
+def check_array(value: object, where: str) -> list[Any]:
     require(
-        isinstance(found, list), f"body failed validation: {where} should be an array, instead was `{found!r:.40}`."
+        isinstance(value, list), f"body failed validation: {where} should be an array, instead was `{value!r:.40}`."
     )
-    assert isinstance(found, list)
-    most = f"body failed validation: {where}.length should be ≤ `{MAX_ARRAY}`, instead was `{len(found)}`."
-    require(len(found) <= MAX_ARRAY, most)
-    return found
+    assert isinstance(value, list)
+    most = f"body failed validation: {where}.length should be ≤ `{MAX_ARRAY}`, instead was `{len(value)}`."
+    require(len(value) <= MAX_ARRAY, most)
+    return value
 
 
-def check_rich(found: object, where: str) -> None:
-    for at, each in enumerate(check_array(found, where)):
-        check_keys(each, {"type", "text", "annotations", "mention", "equation"}, f"{where}[{at}]")
-        text = each.get("text") or {}
+def check_rich(value: object, where: str) -> None:
+    for at, item in enumerate(check_array(value, where)):
+        check_keys(item, {"type", "text", "annotations", "mention", "equation"}, f"{where}[{at}]")
+        text = item.get("text") or {}
         content, link = str(text.get("content", "")), (text.get("link") or {}).get("url")
         length = f"{where}[{at}].text.content.length should be ≤ `{MAX_TEXT}`, instead was `{len(content)}`."
         require(len(content) <= MAX_TEXT, f"body failed validation: body.{length}")
         require(link is None or URL.fullmatch(link), "Invalid URL for link.")
 
 
-def check_blocks(found: object, where: str = "body.children", depth: int = 0) -> int:
-    """How many there are."""
+def check_blocks(value: object, where: str = "body.children", depth: int = 0) -> int:
+    """Checks blocks and returns their number."""
     require(depth <= MAX_DEPTH, f"body failed validation: {where} should be not present, instead was `[…]`.")
     count = 0
-    for at, each in enumerate(check_array(found, where)):
-        count += 1 + _check_block(each, f"{where}[{at}]", depth)
+    for at, item in enumerate(check_array(value, where)):
+        count += 1 + _check_block(item, f"{where}[{at}]", depth)
     require(depth or count <= MAX_ELEMENTS, f"{where} has {count} block elements, 1000 are the most.")
     return count
 
@@ -146,10 +146,10 @@ def _check_table(inside: Json, where: str) -> None:
 
 
 def stored_values(given: object, properties: Mapping[str, Json]) -> Json:
-    """Values of a request, as answers have them, if they fit the properties of a data source or of a page."""
+    """Converts the values of a request to stored values and checks them against the properties."""
     require(isinstance(given, dict), "body failed validation: body.properties should be an object.")
     assert isinstance(given, dict)
-    made: Json = {}
+    created: Json = {}
     for name, value in given.items():
         known = properties.get(name)
         require(known, f"{name} is not a property that exists.")
@@ -157,8 +157,8 @@ def stored_values(given: object, properties: Mapping[str, Json]) -> Json:
         kind = known["type"]
         require(kind not in READ_ONLY, f"{name} cannot be written.")
         require(isinstance(value, dict) and kind in value, f"{name} is expected to be {kind}.")
-        made[name] = {"id": known["id"], "type": kind, kind: _stored_value(name, kind, value[kind], known)}
-    return made
+        created[name] = {"id": known["id"], "type": kind, kind: _stored_value(name, kind, value[kind], known)}
+    return created
 
 
 def _stored_value(name: str, kind: str, value: Any, known: Json) -> Any:
@@ -167,7 +167,7 @@ def _stored_value(name: str, kind: str, value: Any, known: Json) -> Any:
         check_rich(value, f"{where}.{kind}")
         return rich(value)
     if kind in ("multi_select", "people", "relation"):
-        return [_stored_item(name, kind, each, known) for each in check_array(value, where)]
+        return [_stored_item(name, kind, item, known) for item in check_array(value, where)]
     if value is None:
         return None
     match kind:
@@ -191,17 +191,17 @@ def _stored_item(name: str, kind: str, value: Json, known: Json) -> Json:
 
 
 def _option(name: str, kind: str, value: Json, known: Json) -> Json:
-    options = {each["name"]: each for each in known[kind].get("options", [])} if kind in known else {}
+    options = {item["name"]: item for item in known[kind].get("options", [])} if kind in known else {}
     said_name = value.get("name", "")
     require("," not in said_name, f"Invalid {kind} option. Commas are not allowed.")
     is_there = kind != "status" or not options or said_name in options
     require(is_there, f'Invalid status option. Status option "{said_name}" does not exist" for property {name}.')
     chosen = options.get(said_name, {"id": f"new-{said_name}", "name": said_name, "color": "default"})
-    return {name: each for name, each in chosen.items() if name != "description"}
+    return {name: item for name, item in chosen.items() if name != "description"}
 
 
 def empty_values(properties: Mapping[str, Json]) -> Json:
-    """The values of a page that nobody has given any."""
+    """The values of a new page."""
     empty: Json = {"multi_select": [], "people": [], "relation": [], "rich_text": [], "title": [], "files": []}
     reckoned: Json = {
         **dict.fromkeys(("created_time", "last_edited_time"), NOW),
@@ -212,6 +212,6 @@ def empty_values(properties: Mapping[str, Json]) -> Json:
     }
     values = empty | reckoned
     return {
-        name: {"id": each["id"], "type": each["type"], each["type"]: values.get(each["type"])}
-        for name, each in properties.items()
+        name: {"id": item["id"], "type": item["type"], item["type"]: values.get(item["type"])}
+        for name, item in properties.items()
     }

@@ -1,4 +1,4 @@
-"""What is in a fake Notion: pages, databases, data sources and blocks, as its API shows them."""
+"""The objects of a fake Notion: pages, databases, data sources and blocks, as its API returns them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ AT_FIRST: Mapping[str, Json] = {
     "image": {"type": "external", "caption": []},
     "unsupported": {"block_type": "button"},
 }
-"""What Notion adds to a block that says nothing of it."""
+"""Default fields of blocks."""
 PLAIN: Json = {"icon": None, "cover": None, "public_url": None}
 
 
@@ -39,10 +39,10 @@ def address(of: str) -> str:
 
 
 def rich(items: str | Sequence[Json]) -> list[Json]:
-    """As answers have it, of what a request has."""
+    """Converts rich text of a request to its form in responses."""
     if isinstance(items, str):
         items = [{"type": "text", "text": {"content": items}}]
-    return [_rich(each) for each in items]
+    return [_rich(item) for item in items]
 
 
 def _rich(item: Json) -> Json:
@@ -56,7 +56,7 @@ def _rich(item: Json) -> Json:
 
 
 def plain(items: Iterable[Json]) -> str:
-    return "".join(each["plain_text"] for each in items)
+    return "".join(item["plain_text"] for item in items)
 
 
 def user(of: str) -> Json:
@@ -65,7 +65,7 @@ def user(of: str) -> Json:
 
 @dataclass
 class Store:
-    """`hidden`: what is there and not shared with the connection."""
+    """`hidden` holds the ids that are not shared with the connection."""
 
     objects: dict[str, Json] = field(default_factory=dict)
     children: dict[str, list[str]] = field(default_factory=dict)
@@ -78,11 +78,11 @@ class Store:
         return id_of("made", str(self.ids_created))
 
     def shared(self, of: str, *kinds: str) -> Json | None:
-        found = self.objects.get(_dashed(of))
-        return found if found and found["object"] in kinds and found["id"] not in self.hidden else None
+        result = self.objects.get(_dashed(of))
+        return result if result and result["object"] in kinds and result["id"] not in self.hidden else None
 
     def objects_of_kind(self, *kinds: str) -> list[Json]:
-        return [each for each in self.objects.values() if each["object"] in kinds and each["id"] not in self.hidden]
+        return [value for value in self.objects.values() if value["object"] in kinds and value["id"] not in self.hidden]
 
     def page(self, of: str, parent: Json, properties: Json, edited: str = NOW, **more: Any) -> Json:
         page = {
@@ -107,7 +107,7 @@ class Store:
     def database(self, of: str, parent: Json, title: str, sources: Mapping[str, str]) -> Json:
         """`sources`: the names of its data sources by their ids."""
         self.block(parent["page_id"], {"type": "child_database", "child_database": {"title": title}}, of=of)
-        named = [{"id": each, "name": name} for each, name in sources.items()]
+        named = [{"id": item, "name": name} for item, name in sources.items()]
         more = {"title": rich(title), "description": [], "data_sources": named, "is_inline": False, "is_locked": False}
         common = _common("database", of, parent, "2026-11-03T08:00:00.000Z")
         common = {name: value for name, value in common.items() if not name.endswith("_by")}
@@ -120,11 +120,11 @@ class Store:
         common = _common("data_source", of, parent, "2026-11-03T08:00:00.000Z")
         return self._put({**common, **more, "is_inline": False, **PLAIN, "url": address(database)})
 
-    def block(self, parent: str, asked: Json, *, of: str = "", after: str = "") -> Json:
-        """With those that are in it."""
-        made = of or self.next_id()
-        kind = asked.get("type") or next(name for name in asked if name not in ("object", "type"))
-        inside = AT_FIRST.get(kind, {}) | {name: each for name, each in asked[kind].items() if name != "children"}
+    def block(self, parent: str, body: Json, *, of: str = "", after: str = "") -> Json:
+        """Trashes an object with its children."""
+        created = of or self.next_id()
+        kind = body.get("type") or next(name for name in body if name not in ("object", "type"))
+        inside = AT_FIRST.get(kind, {}) | {name: item for name, item in body[kind].items() if name != "children"}
         for name in ("rich_text", "caption"):
             if name in inside:
                 inside[name] = rich(inside[name])
@@ -132,39 +132,39 @@ class Store:
             inside["cells"] = [rich(cell) for cell in inside["cells"]]
         is_on_page = self.objects.get(parent, {}).get("object") == "page"
         above = "page_id" if is_on_page else "block_id"
-        block = {**_common("block", made, {"type": above, above: parent}, NOW), "type": kind, kind: inside}
+        block = {**_common("block", created, {"type": above, above: parent}, NOW), "type": kind, kind: inside}
         if kind not in ("child_page", "child_database"):
-            self.objects[made] = block
+            self.objects[created] = block
         else:
-            self.objects[f"block {made}"] = block
+            self.objects[f"block {created}"] = block
         block["has_children"] = False
         siblings = self.children.setdefault(parent, [])
-        siblings.insert(siblings.index(after) + 1 if after else len(siblings), made)
+        siblings.insert(siblings.index(after) + 1 if after else len(siblings), created)
         if around := self._block(parent):
             around["has_children"] = True
-        for each in asked[kind].get("children", ()):
-            self.block(made, each)
+        for item in body[kind].get("children", ()):
+            self.block(created, item)
         return block
 
     def blocks_in(self, parent: str) -> list[Json]:
-        found = (self._block(each) for each in self.children.get(_dashed(parent), ()))
-        return [each for each in found if each]
+        result = (self._block(item) for item in self.children.get(_dashed(parent), ()))
+        return [item for item in result if item]
 
     def in_trash(self, of: str) -> bool:
-        """It, or what it is in."""
-        found = self.objects.get(of)
-        if found is None:
+        """Whether the object or an ancestor is in the trash."""
+        result = self.objects.get(of)
+        if result is None:
             return False
-        above = found["parent"].get("block_id") or found["parent"].get("page_id")
-        return bool(found["in_trash"]) or (above is not None and self.in_trash(above))
+        above = result["parent"].get("block_id") or result["parent"].get("page_id")
+        return bool(result["in_trash"]) or (above is not None and self.in_trash(above))
 
     def _block(self, of: str) -> Json | None:
-        found = self.objects.get(f"block {of}") or self.objects.get(of)
-        return found if found and found["object"] == "block" else None
+        result = self.objects.get(f"block {of}") or self.objects.get(of)
+        return result if result and result["object"] == "block" else None
 
-    def _put(self, found: Json) -> Json:
-        self.objects[found["id"]] = found
-        return found
+    def _put(self, object_: Json) -> Json:
+        self.objects[object_["id"]] = object_
+        return object_
 
 
 def _common(kind: str, of: str, parent: Json, edited: str) -> Json:

@@ -1,4 +1,4 @@
-"""A small company with a shop: its projects, and what its team has made of what happens there."""
+"""Data of the PostHog demo: the projects of a small company with a shop."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NEWCOMERS = {
         4,
     )
 }
-"""Those who have signed up this week, the last of them first."""
+"""The persons who signed up this week, newest first."""
 EVERYBODY = PEOPLE | NEWCOMERS
 PAGES = ("/", "/pricing", "/docs", "/checkout")
 
@@ -69,20 +69,20 @@ def objects() -> dict[str, list[Json]]:
 
 
 def events() -> list[Json]:
-    """For a week, four times a day, somebody looks at a page; now and then somebody buys something, or signs up."""
-    found = list[Json]()
+    """Events of a week: four page views a day, some purchases and sign-ups."""
+    result = list[Json]()
     people = list(PEOPLE)
     for number in range(56):
         person = people[number % 3]
         at = NOW - timedelta(hours=3 * number + 1)
         page = PAGES[number % 4]
-        found.append(_event(number, "$pageview", at, person, {"$pathname": page, "$browser": "Firefox"}))
+        result.append(_event(number, "$pageview", at, person, {"$pathname": page, "$browser": "Firefox"}))
         if page == "/checkout" and number % 8 == 3:
             paid = {"plan": PEOPLE[person][2], "amount": 20 + number}
-            found.append(_event(100 + number, "order paid", at + timedelta(minutes=5), person, paid))
+            result.append(_event(100 + number, "order paid", at + timedelta(minutes=5), person, paid))
     for number, (person, at) in enumerate(_signups().items()):
-        found.append(_event(200 + number, "user signed up", at, person, {"plan": NEWCOMERS[person][2]}))
-    return sorted(found, key=lambda each: (each["timestamp"], each["uuid"]), reverse=True)
+        result.append(_event(200 + number, "user signed up", at, person, {"plan": NEWCOMERS[person][2]}))
+    return sorted(result, key=lambda value: (value["timestamp"], value["uuid"]), reverse=True)
 
 
 def _signups() -> dict[str, datetime]:
@@ -205,14 +205,14 @@ def _insight(number: int, short: str, name: str, query: Json, dashboards: list[i
         "query": query,
         "result": None,
         "tags": ["weekly"] if dashboards else [],
-        "dashboard_tiles": [{"id": 300 + number, "dashboard_id": each} for each in dashboards],
+        "dashboard_tiles": [{"id": 300 + number, "dashboard_id": dashboard} for dashboard in dashboards],
         "last_modified_at": "2026-11-12T10:00:00Z",
         **_made(),
     }
 
 
 def _dashboard() -> Json:
-    known = {each["id"]: each for each in _insights()}
+    known = {insight["id"]: insight for insight in _insights()}
     tiles = [{"id": 321, "insight": known[21]}, {"id": 322, "insight": known[22]}]
     text = {"id": 323, "insight": None, "text": {"body": "Looked at every **Monday**."}}
     button = {"id": 324, "insight": None, "button_tile": {"text": "Shop", "url": "https://shop.acme.example"}}
@@ -237,7 +237,7 @@ def _annotations() -> list[Json]:
 
 
 def _experiments() -> list[Json]:
-    flag = next(each for each in _flags() if each["id"] == 8)
+    flag = next(flag for flag in _flags() if flag["id"] == 8)
     metric = {
         "kind": "ExperimentMetric",
         "metric_type": "mean",
@@ -292,12 +292,12 @@ def _survey() -> Json:
 
 
 def _persons() -> list[Json]:
-    found = [_person(number, uuid, *known) for number, (uuid, known) in enumerate(EVERYBODY.items(), 501)]
-    return [each | _since(_signups().get(each["uuid"])) for each in found]
+    results = [_person(number, uuid, *known) for number, (uuid, known) in enumerate(EVERYBODY.items(), 501)]
+    return [result | _since(_signups().get(result["uuid"])) for result in results]
 
 
 def _since(signed_up: datetime | None) -> Json:
-    """A newcomer has been seen at that time alone."""
+    """A new person has one event, at the time of the sign-up."""
     at = signed_up.strftime("%Y-%m-%dT%H:%M:%SZ") if signed_up else ""
     return {"created_at": at, "last_seen_at": at} if at else {}
 
@@ -320,13 +320,13 @@ def _event_definitions() -> list[Json]:
     paid = {"name": "order paid", "description": "Money has come in", "verified": True, "tags": ["revenue"]}
     signed_up = {"name": "user signed up", "description": "Somebody has made an account"}
     signed_up["last_seen_at"] = "2026-11-16T21:00:00Z"
-    told = ({"name": "$pageview"}, paid, signed_up)
-    return [{"id": f"ed-{number}", **seen, **each} for number, each in enumerate(told, 1)]
+    text = ({"name": "$pageview"}, paid, signed_up)
+    return [{"id": f"ed-{number}", **seen, **item} for number, item in enumerate(text, 1)]
 
 
 def _property_definitions() -> list[Json]:
-    """`of` is ours: what it is a property of, and with which events it came."""
-    told = [
+    """`of` is not part of PostHog's format: the kind of the property and the events that have it."""
+    notes = [
         ("$pathname", "String", "event", ("$pageview",)),
         ("$browser", "String", "event", ("$pageview",)),
         ("plan", "String", "event", ("order paid", "user signed up")),
@@ -336,5 +336,5 @@ def _property_definitions() -> list[Json]:
     ]
     return [
         {"id": f"pd-{number}", "name": name, "property_type": kind, "is_numerical": kind == "Numeric", "of": (of, seen)}
-        for number, (name, kind, of, seen) in enumerate(told, 1)
+        for number, (name, kind, of, seen) in enumerate(notes, 1)
     ]

@@ -1,4 +1,4 @@
-"""PostHog's API with a small company behind it: strict about keys, paths and parameters, and deaf to all but reads."""
+"""A fake, read-only PostHog API with the data of a small company; it checks keys, paths and parameters."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SCOPES = (
     "organization_member:read",
 )
 PARTS = frozenset({("surveys", "stats"), ("feature_flags", "activity"), ("feature_flags", "status")})
-"""What can be read of an object besides itself."""
+"""Readable sub-resources of objects."""
 _OBJECT = re.compile(r"/api/projects/(?P<project>[^/]+)/(?P<place>\w+)/(?:(?P<id>[^/]+)/)?(?:(?P<more>\w+)/)?")
 _PROJECT = re.compile(r"/api/projects/(?P<project>[^/]+)/")
 _ORGANIZATION = re.compile(r"/api/organizations/(?P<organization>[^/]+)/(?P<place>projects|members)/")
@@ -34,12 +34,12 @@ _ORGANIZATION = re.compile(r"/api/organizations/(?P<organization>[^/]+)/(?P<plac
 class ApiKey:
     scopes: tuple[str, ...] = SCOPES
     teams: tuple[int, ...] = ()
-    """The projects that it is limited to; none: it is not."""
+    """The projects that the key is limited to; empty for all."""
 
 
 @dataclass
 class RunningQuery:
-    """A query that was asked for, and how many looks at it are still in vain."""
+    """A running query and the number of polls until its result."""
 
     result: Json
     looks: int
@@ -60,11 +60,11 @@ class FakePostHog:
     objects: dict[str, list[Json]] = field(default_factory=objects)
     events: list[Json] = field(default_factory=events)
     writes: list[str] = field(default_factory=list)
-    """What was asked that is no read; nothing ever should be."""
+    """The refused requests that are not reads."""
     polls: int = 1
-    """How often a new query is still running when it is looked at; 0: the answer is there at once."""
+    """The number of polls that a new query needs; 0 returns the result at once."""
     cached_at: str = ""
-    """Results are of then."""
+    """The time of cached results."""
 
     def __post_init__(self) -> None:
         self._queries = Queries(lambda: {"events": self.events, "persons": self.objects["persons"]})
@@ -72,14 +72,14 @@ class FakePostHog:
         self._next: list[Callable[[], Response]] = []
 
     def rate_limit(self, seconds: int | None, times: int = 1) -> None:
-        """The next requests are too many."""
+        """Rate limits the next requests."""
         detail = f"Request was throttled. Expected available in {seconds} seconds."
         waiting = {} if seconds is None else {"Retry_After": str(seconds)}
-        told = {"type": "throttled_error", "code": "throttled", "detail": detail, "attr": None}
-        self._next += [lambda: json_response(told, 429, **waiting)] * times
+        fields = {"type": "throttled_error", "code": "throttled", "detail": detail, "attr": None}
+        self._next += [lambda: json_response(fields, 429, **waiting)] * times
 
     def inject_failure(self, status: int, kind: str, detail: str) -> None:
-        """The next request does."""
+        """Fails the next requests."""
         self._next.append(
             lambda: json_response({"type": kind, "code": "error", "detail": detail, "attr": None}, status)
         )
@@ -114,12 +114,12 @@ class FakePostHog:
         if path == "/api/personal_api_keys/@current/":
             about = {"id": "key-1", "label": "Plugboard", "value": None, "scoped_organizations": []}
             return json_response({**about, "scopes": list(key.scopes), "scoped_teams": list(key.teams)})
-        if found := _ORGANIZATION.fullmatch(path):
-            return self._organization(request, key, **found.groupdict())
-        if found := _PROJECT.fullmatch(path):
-            return json_response(self._project(key, found["project"], "project:read"))
-        if found := _OBJECT.fullmatch(path):
-            return self._object(request, key, **found.groupdict())
+        if match := _ORGANIZATION.fullmatch(path):
+            return self._organization(request, key, **match.groupdict())
+        if match := _PROJECT.fullmatch(path):
+            return json_response(self._project(key, match["project"], "project:read"))
+        if match := _OBJECT.fullmatch(path):
+            return self._object(request, key, **match.groupdict())
         raise no_endpoint()
 
     def _organization(self, request: Request, key: ApiKey, organization: str, place: str) -> Response:
@@ -132,14 +132,14 @@ class FakePostHog:
         return self._page(request, self.projects if place == "projects" else members())
 
     def _project(self, key: ApiKey, number: str, scope: str) -> Json:
-        found = next((each for each in self.projects if str(each["id"]) == number), None)
-        if found is None:
+        match = next((project for project in self.projects if str(project["id"]) == number), None)
+        if match is None:
             raise PostHogError(404, "invalid_request", "not_found", "Project not found.")
-        if key.teams and found["id"] not in key.teams:
+        if key.teams and match["id"] not in key.teams:
             detail = f"API key does not have access to the requested project: ID {number}."
             raise PostHogError(403, "authentication_error", "permission_denied", detail)
         self._require_scope(key, scope)
-        return found
+        return match
 
     def _object(
         self,
@@ -159,14 +159,14 @@ class FakePostHog:
         there = self.objects[place] if owner["id"] == SHOP else []
         if id is None:
             return self._list(request, place, there)
-        found = next((each for each in there if id in (str(each["id"]), each.get("uuid"))), None)
-        if found is None:
+        match = next((record for record in there if id in (str(record["id"]), record.get("uuid"))), None)
+        if match is None:
             raise PostHogError(404, "invalid_request", "not_found", "Not found.")
         if more == "activity":
-            return json_response(activity(request, found))
+            return json_response(activity(request, match))
         if more == "status":
-            return json_response(status(found))
-        return json_response(_stats() if more == "stats" else _without_secrets(found))
+            return json_response(status(match))
+        return json_response(_stats() if more == "stats" else _without_secrets(match))
 
     def _list(self, request: Request, place: str, there: list[Json]) -> Response:
         known = {*PARAMETERS.get(place, ("search",)), "limit", "offset"}
@@ -176,28 +176,28 @@ class FakePostHog:
             raise PostHogError(
                 400, "validation_error", "invalid_input", "Ensure it has at most 200 characters.", "search"
             )
-        found = filter_list(place, there, request.query)
-        return self._page(request, [_without_secrets(each) for each in found], counts=place != "persons")
+        result = filter_list(place, there, request.query)
+        return self._page(request, [_without_secrets(item) for item in result], counts=place != "persons")
 
-    def _page(self, request: Request, found: list[Json], *, counts: bool = True) -> Response:
+    def _page(self, request: Request, objects: list[Json], *, counts: bool = True) -> Response:
         limit, offset = int(request.query.get("limit", USUAL_PAGE)), int(request.query.get("offset", 0))
         end = offset + limit
         url = f"https://elsewhere.posthog.example{request.path}?limit={limit}&offset={end}"
-        following = url if end < len(found) else None
-        told = {"next": following, "previous": None, "results": found[offset:end]}
-        return json_response({"count": len(found), **told} if counts else told)
+        following = url if end < len(objects) else None
+        fields = {"next": following, "previous": None, "results": objects[offset:end]}
+        return json_response({"count": len(objects), **fields} if counts else fields)
 
     def _query(self, request: Request) -> Response:
-        asked = request.fields
-        if asked.keys() - {"query", "refresh", "client_query_id", "name"} or not isinstance(asked.get("query"), dict):
+        fields = request.fields
+        if fields.keys() - {"query", "refresh", "client_query_id", "name"} or not isinstance(fields.get("query"), dict):
             raise PostHogError(400, "validation_error", "invalid_input", "This is no query.", "query")
         try:
-            running = RunningQuery(self._queries.answer(asked["query"]), self.polls)
+            running = RunningQuery(self._queries.answer(fields["query"]), self.polls)
         except QueryRefused as refused:
             if not self.polls:
                 raise PostHogError(400, "validation_error", refused.code, refused.said) from refused
             running = RunningQuery({}, self.polls, refused.said)
-        if self.cached_at and not str(asked.get("refresh")).startswith("force"):
+        if self.cached_at and not str(fields.get("refresh")).startswith("force"):
             return json_response({**running.result, "is_cached": True, "last_refresh": self.cached_at})
         if not self.polls:
             return json_response({**running.result, "is_cached": False})
@@ -228,12 +228,12 @@ def no_endpoint() -> PostHogError:
     return PostHogError(404, "invalid_request", "not_found", "Endpoint not found.")
 
 
-def _without_secrets(found: Json) -> Json:
-    return {name: value for name, value in found.items() if name != "of"}
+def _without_secrets(object_: Json) -> Json:
+    return {name: value for name, value in object_.items() if name != "of"}
 
 
 def _stats() -> Json:
     seen = {"first_seen": "2026-10-15T10:00:00Z", "last_seen": "2026-11-16T18:00:00Z"}
     counts = {"survey shown": (420, 390), "survey dismissed": (210, 205), "survey sent": (96, 94)}
-    stats = {name: {"total_count": each[0], "unique_persons": each[1], **seen} for name, each in counts.items()}
+    stats = {name: {"total_count": item[0], "unique_persons": item[1], **seen} for name, item in counts.items()}
     return {"stats": stats, "rates": {"response_rate": 22.86, "dismissal_rate": 50.0}}

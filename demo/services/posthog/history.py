@@ -1,4 +1,4 @@
-"""What does PostHog tell of a flag besides itself, and of those who work there?"""
+"""The activity and status of a flag, and the members of the organization."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNUSED = "Flag has not been evaluated recently"
 
 
 def activity(request: Request, flag: Json) -> Json:
-    """Numbered by pages; an offset is not known, and does nothing."""
+    """The activity, paged by number; an offset is ignored."""
     page, limit = int(request.query.get("page", 1)), int(request.query.get("limit", 10))
     history = [_change(flag, version) for version in range(flag["version"], 0, -1)]
     url = f"https://elsewhere.posthog.example{request.path}?page={page + 1}&limit={limit}"
@@ -26,7 +26,7 @@ def activity(request: Request, flag: Json) -> Json:
 
 
 def _change(flag: Json, version: int) -> Json:
-    """The last of them was when the flag was changed, and the others a day before each."""
+    """A change; the newest is at the last change of the flag, each earlier one a day before."""
     at = datetime.fromisoformat(flag["updated_at"]) - timedelta(days=flag["version"] - version)
     changed = {"type": "FeatureFlag", "action": "changed", "field": "version", "before": version - 1, "after": version}
     return {

@@ -1,4 +1,4 @@
-"""What does PostHog's query endpoint answer: HogQL over the events of the world, and what insights show of them?"""
+"""The query endpoint: HogQL over the demo events, and queries of insights."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ NO_OFFSET = (
     "`timestamp` column, e.g. `WHERE timestamp > :last_seen_timestamp ORDER BY timestamp LIMIT N`."
 )
 UNITS = {"M": 1 / 1440, "h": 1 / 24, "d": 1, "w": 7, "m": 30, "q": 91, "y": 365}
-"""In days. An m is a month, and a second is none."""
+"""Days per unit. `m` is a month; seconds are not supported."""
 ZONE = ZoneInfo("Europe/Berlin")
-"""The project's: in it are times without a zone, and those of events when they come back."""
+"""The project's time zone, which applies to times without a zone and to returned event times."""
 STARTS: Mapping[str, Callable[[datetime], str]] = {
     "toStartOfHour": lambda at: at.strftime("%Y-%m-%dT%H:00:00"),
     "toStartOfDay": lambda at: at.strftime("%Y-%m-%d"),
     "toStartOfMonth": lambda at: at.strftime("%Y-%m-01"),
 }
 COHORTS = {"41": "json_extract(properties, '$.plan') = 'pro'", "42": f"id = '{next(iter(PEOPLE))}'"}
-"""Who is in them."""
+"""The members of each cohort."""
 LENGTHS = {"MINUTE": "minutes", "HOUR": "hours", "DAY": "days", "WEEK": "weeks"}
 TABLES = {
     "events": ("uuid", "event", "timestamp", "distinct_id", "person_id", "properties", "person_properties"),
@@ -43,21 +43,21 @@ _PLACE = re.compile(r"\{(\w+)\}")
 
 
 class QueryRefused(Exception):
-    """`code` is PostHog's."""
+    """A refused query with PostHog's error code."""
 
-    def __init__(self, said: str, code: str = "invalid_input") -> None:
-        super().__init__(said)
-        self.said, self.code = said, code
+    def __init__(self, value: str, code: str = "invalid_input") -> None:
+        super().__init__(value)
+        self.said, self.code = value, code
 
 
 class Queries:
-    """`tables` are read when they are asked for."""
+    """Executes queries over `tables`, which are read lazily."""
 
     def __init__(self, tables: Callable[[], Mapping[str, list[Json]]]) -> None:
         self._tables = tables
 
     def answer(self, query: Json) -> Json:
-        made = {
+        created = {
             "HogQLQuery": self._hogql,
             "EventsQuery": self._events,
             "TrendsQuery": lambda _: {"results": _trends()},
@@ -65,9 +65,9 @@ class Queries:
             "RetentionQuery": lambda _: {"results": _retention()},
             "ExperimentQuery": _experiment,
         }.get(str(query.get("kind")))
-        if made is None:
+        if created is None:
             raise QueryRefused(f"Unsupported query kind: {query.get('kind')}")
-        return made(query)
+        return created(query)
 
     def _hogql(self, query: Json) -> Json:
         text = str(query["query"])
@@ -84,9 +84,9 @@ class Queries:
     def _run(self, text: str, values: Json) -> tuple[list[str], list[list[Any]]]:
         database = _database(self._tables())
         try:
-            found = database.execute(_translated(text), values)
-            columns = [_TRANSLATED.sub(_named, each[0]) for each in found.description]
-            return columns, [list(row) for row in found]
+            result = database.execute(_translated(text), values)
+            columns = [_TRANSLATED.sub(_named, item[0]) for item in result.description]
+            return columns, [list(row) for row in result]
         except sqlite3.Error as error:
             raise _refusal_reason(str(error)) from error
         finally:
@@ -96,10 +96,10 @@ class Queries:
         known = {"select", "orderBy", "after", "before", "event", "personId", "where", "limit", "offset", "kind"}
         if unknown := query.keys() - known:
             raise QueryRefused(f"Extra inputs are not permitted: {sorted(unknown)}")
-        found = [each for each in self._tables()["events"] if _matches_event(each, query)]
+        results = [event for event in self._tables()["events"] if _matches_event(event, query)]
         begin, limit = query.get("offset", 0), query.get("limit", USUAL_ROWS)
-        rows = [[_column(each, name) for name in query["select"]] for each in found[begin : begin + limit]]
-        more = {"hasMore": len(found) > begin + limit, "limit": limit, "offset": begin}
+        rows = [[_column(result, name) for name in query["select"]] for result in results[begin : begin + limit]]
+        more = {"hasMore": len(results) > begin + limit, "limit": limit, "offset": begin}
         return {"columns": query["select"], "results": rows, "types": [], **more}
 
 
@@ -110,21 +110,21 @@ def _matches_event(event: Json, query: Json) -> bool:
         return False
     if before and at >= _moment(before):
         return False
-    ids = [re.fullmatch(r"distinct_id = '(.*)'", each) for each in query.get("where", [])]
-    wanted = [(each[1] if each else "").replace("\\'", "'").replace("\\\\", "\\") for each in ids]
+    ids = [re.fullmatch(r"distinct_id = '(.*)'", item) for item in query.get("where", [])]
+    wanted = [(id_[1] if id_ else "").replace("\\'", "'").replace("\\\\", "\\") for id_ in ids]
     return (
         query.get("event") in (None, event["event"])
         and query.get("personId") in (None, event["person_id"], str(501 + list(EVERYBODY).index(event["person_id"])))
-        and all(each == event["distinct_id"] for each in wanted)
+        and all(item == event["distinct_id"] for item in wanted)
     )
 
 
-def _moment(given: str) -> datetime:
-    """What is none that PostHog knows is now."""
+def _moment(value: str) -> datetime:
+    """An unknown time counts as now."""
     try:
-        at = datetime.fromisoformat(given)
+        at = datetime.fromisoformat(value)
     except ValueError:
-        relative = re.search(r"-?([0-9]+)?([hdwmqyM])(Start)?", given)
+        relative = re.search(r"-?([0-9]+)?([hdwmqyM])(Start)?", value)
         if relative is None:
             return NOW
         at = NOW.astimezone(ZONE) - timedelta(days=UNITS[relative[2]] * int(relative[1] or 0))
@@ -146,24 +146,26 @@ def _database(tables: Mapping[str, list[Json]]) -> sqlite3.Connection:
     database.create_function("toStartOfWeek", -1, _week)
     for name, begins in STARTS.items():
         database.create_function(name, 1, lambda text, begins=begins: begins(datetime.fromisoformat(text)))
-    people = {each["uuid"]: json.dumps(each["properties"]) for each in tables["persons"]}
+    people = {person["uuid"]: json.dumps(person["properties"]) for person in tables["persons"]}
     rows = {
-        "events": [{**each, "person_properties": people.get(each["person_id"], "{}")} for each in tables["events"]],
-        "persons": [{**each, "id": each["uuid"], "properties": people[each["uuid"]]} for each in tables["persons"]],
+        "events": [{**event, "person_properties": people.get(event["person_id"], "{}")} for event in tables["events"]],
+        "persons": [
+            {**person, "id": person["uuid"], "properties": people[person["uuid"]]} for person in tables["persons"]
+        ],
     }
     for name, columns in TABLES.items():
         database.execute(f"CREATE TABLE {name} ({', '.join(columns)})")
         places = ", ".join("?" * len(columns))
         database.executemany(
             f"INSERT INTO {name} VALUES ({places})",  # noqa: S608  its own words
-            [[each.get(column) for column in columns] for each in rows[name]],
+            [[row.get(column) for column in columns] for row in rows[name]],
         )
     database.execute("PRAGMA query_only = 1")
     return database
 
 
 def _week(text: str, mode: int = 0) -> str:
-    """It begins on a Sunday, or with another mode on a Monday."""
+    """The first day of the week: a Sunday, or a Monday in another mode."""
     at = datetime.fromisoformat(text)
     return (at - timedelta(days=at.weekday() if mode else at.isoweekday() % 7)).strftime("%Y-%m-%d")
 
@@ -180,33 +182,33 @@ class Uniq:
 
 
 def _translated(text: str) -> str:
-    """HogQL as far as a demo needs it, in SQLite's words."""
+    """Translates the supported HogQL to SQLite's SQL."""
 
-    def property_of(found: re.Match[str]) -> str:
-        column = "person_properties" if found[1] else "properties"
-        return f"json_extract({column}, '$.\"{found[2]}\"')"
+    def property_of(match: re.Match[str]) -> str:
+        column = "person_properties" if match[1] else "properties"
+        return f"json_extract({column}, '$.\"{match[2]}\"')"
 
-    def ago(found: re.Match[str]) -> str:
-        at = NOW - timedelta(**{LENGTHS[found[2].upper()]: int(found[1])})
+    def ago(match: re.Match[str]) -> str:
+        at = NOW - timedelta(**{LENGTHS[match[2].upper()]: int(match[1])})
         return at.strftime("'%Y-%m-%dT%H:%M:%S.000000+00:00'")
 
-    def members(found: re.Match[str]) -> str:
-        return f"IN (SELECT id FROM persons WHERE {COHORTS[found[1]]})"  # noqa: S608  its own words
+    def members(match: re.Match[str]) -> str:
+        return f"IN (SELECT id FROM persons WHERE {COHORTS[match[1]]})"  # noqa: S608  its own words
 
     return _PLACE.sub(r":\1", _COHORT.sub(members, _AGO.sub(ago, _PROPERTY.sub(property_of, text))))
 
 
 def _named(translated: re.Match[str]) -> str:
-    """As it was written, where a column has no other name."""
+    """Names columns as PostHog does: as written, unless they have an alias."""
     return f"{'person.' if translated[1] else ''}properties.{translated[2]}"
 
 
-def _refusal_reason(said: str) -> QueryRefused:
-    if missing := re.match(r"no such column: (\S+)", said):
+def _refusal_reason(value: str) -> QueryRefused:
+    if missing := re.match(r"no such column: (\S+)", value):
         return QueryRefused(f"Unable to resolve field: {missing[1]}")
-    if missing := re.match(r"no such table: (\S+)", said):
+    if missing := re.match(r"no such table: (\S+)", value):
         return QueryRefused(f"Unknown table `{missing[1]}`.", "unknown_table")
-    return QueryRefused(f"Syntax error: {said}", "syntax_error")
+    return QueryRefused(f"Syntax error: {value}", "syntax_error")
 
 
 def _trends() -> list[Json]:
@@ -227,15 +229,15 @@ def _funnel() -> list[Json]:
 
 
 def _retention() -> list[Json]:
-    told = {"2026-11-01": [30, 12, 9], "2026-11-08": [25, 11]}
+    fields = {"2026-11-01": [30, 12, 9], "2026-11-08": [25, 11]}
     return [
-        {"date": date, "label": f"Week {number}", "values": [{"count": each} for each in counts]}
-        for number, (date, counts) in enumerate(told.items())
+        {"date": date, "label": f"Week {number}", "values": [{"count": count} for count in counts]}
+        for number, (date, counts) in enumerate(fields.items())
     ]
 
 
 def _experiment(query: Json) -> Json:
-    """Metrics of before 2025 are of other kinds, and asked for otherwise."""
+    """Metrics from before 2025 have other kinds and another query."""
     if (kind := query.get("metric", {}).get("kind")) != "ExperimentMetric":
         raise QueryRefused(f"metric.kind: Input should be 'ExperimentMetric', not '{kind}'")
     more = {"chance_to_win": 0.942, "credible_interval": [0.012, 0.087], "significant": True, "method": "bayesian"}

@@ -1,4 +1,4 @@
-"""What does Slack take as a call of a method: which arguments, in which form, and how are they answered?"""
+"""Arguments of Slack's methods: parsing, validation and error responses."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ class Method:
     writes: bool = False
 
     def arguments(self, request: Request) -> Json:
-        """As Slack reads them, but for names that it does not know: those it would pass over in silence."""
-        given = dict(request.query) if request.method == "GET" else self._body_arguments(request)
-        if unknown := given.keys() - self.parameters.keys():
+        """Parses arguments as Slack does. Unlike Slack, it refuses unknown names instead of ignoring them."""
+        values = dict(request.query) if request.method == "GET" else self._body_arguments(request)
+        if unknown := values.keys() - self.parameters.keys():
             raise SlackError(
                 "invalid_arg_name", response_metadata={"messages": [f"[ERROR] no such argument: {unknown}"]}
             )
-        return {name: self.parameters[name](value) for name, value in given.items()}
+        return {name: self.parameters[name](value) for name, value in values.items()}
 
     def _body_arguments(self, request: Request) -> Json:
-        """JSON is read by methods that write, and by no other."""
+        """Only methods that write accept JSON."""
         if request.query:
             raise SlackError("invalid_arguments")
         if request.media_type == "application/json" and not self.writes:
@@ -67,11 +67,11 @@ def parse_limit(value: Any) -> int:
 
 
 def parse_types(value: Any) -> frozenset[str]:
-    """With a space behind a comma there is no such type."""
-    found = frozenset(parse_text(value).split(","))
-    if not found <= {"public_channel", "private_channel", "mpim", "im"}:
+    """Parses channel types; a space after a comma makes a type invalid."""
+    result = frozenset(parse_text(value).split(","))
+    if not result <= {"public_channel", "private_channel", "mpim", "im"}:
         raise SlackError("invalid_types")
-    return found
+    return result
 
 
 def timestamp_parser(error: str) -> Callable[[Any], str]:
@@ -96,11 +96,11 @@ def parse_cursor(value: Any) -> int:
         return _bad_cursor()
 
 
-def slice_page(found: list[Json], asked: Json, usual: int) -> tuple[list[Json], str]:
-    """And the cursor of the next, empty at the end."""
-    begin = asked.get("cursor", 0)
-    end = begin + asked.get("limit", usual)
-    return found[begin:end], cursor_of(end) if end < len(found) else ""
+def slice_page(objects: list[Json], arguments: Json, usual: int) -> tuple[list[Json], str]:
+    """The page and the cursor of the next page, which is empty at the end."""
+    begin = arguments.get("cursor", 0)
+    end = begin + arguments.get("limit", usual)
+    return objects[begin:end], cursor_of(end) if end < len(objects) else ""
 
 
 def rate_limited(seconds: int) -> Response:
@@ -113,9 +113,9 @@ def _bad_cursor() -> int:
 
 def _json(request: Request) -> Json:
     try:
-        found = json.loads(request.body)
+        body = json.loads(request.body)
     except ValueError:
         raise SlackError("invalid_json") from None
-    if not isinstance(found, dict):
+    if not isinstance(body, dict):
         raise SlackError("json_not_object")
-    return found
+    return body

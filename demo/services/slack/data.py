@@ -1,4 +1,4 @@
-"""What is in the demo workspace: a small shop's channels, its people, and a week of what they wrote."""
+"""Data of the Slack demo workspace: channels, people and a week of messages of a small shop."""
 
 from __future__ import annotations
 

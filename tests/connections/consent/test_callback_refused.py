@@ -33,68 +33,83 @@ Change = Callable[[Callback], Callback]
 
 # What comes back in place of what the provider sent, and the code of ours for it.
 CHANGES: dict[str, tuple[Change, str]] = {
-    "no state": (lambda came: came.with_params(state=None), "expired"),
-    "an empty state": (lambda came: came.with_params(state=""), "expired"),
-    "the state twice": (lambda came: came.with_added(("state", came["state"])), "expired"),
-    "another state beside it": (lambda came: came.with_added(("state", "s" * 43)), "expired"),
-    "a state of nobody": (lambda came: came.with_params(state="s" * 43), "expired"),
-    "a state with a tail": (lambda came: came.with_params(state=came["state"] + "A"), "expired"),
-    "a state cut short": (lambda came: came.with_params(state=came["state"][:-1]), "expired"),
-    "a state in capitals": (lambda came: came.with_params(state=came["state"].swapcase()), "expired"),
-    "a state with a line end": (lambda came: came.with_params(state=came["state"] + "\n"), "expired"),
-    "a state beyond measure": (lambda came: came.with_params(state="s" * 9000), "expired"),
-    "no code": (lambda came: came.with_params(code=None), "not_granted"),
-    "an empty code": (lambda came: came.with_params(code=""), "not_granted"),
-    "two codes": (lambda came: came.with_added(("code", "another")), "not_granted"),
-    "a code beyond measure": (lambda came: came.with_params(code="c" * 4097), "not_granted"),
-    "a denial": (lambda came: came.with_params(code=None, error="access_denied", **MESSAGES), "denied"),
-    "a denial beside a code": (lambda came: came.with_params(error="access_denied", **MESSAGES), "denied"),
-    "another error": (lambda came: came.with_params(code=None, error="invalid_scope", **MESSAGES), "not_granted"),
-    "an error that is a script": (lambda came: came.with_params(code=None, error=SCRIPT), "not_granted"),
-    "an empty error": (lambda came: came.with_params(error=""), "not_granted"),
-    "two errors": (lambda came: came.with_added(("error", "access_denied"), ("error", "echoed")), "not_granted"),
+    "no state": (lambda callback: callback.with_params(state=None), "expired"),
+    "an empty state": (lambda callback: callback.with_params(state=""), "expired"),
+    "the state twice": (lambda callback: callback.with_added(("state", callback["state"])), "expired"),
+    "another state beside it": (lambda callback: callback.with_added(("state", "s" * 43)), "expired"),
+    "a state of nobody": (lambda callback: callback.with_params(state="s" * 43), "expired"),
+    "a state with a tail": (lambda callback: callback.with_params(state=callback["state"] + "A"), "expired"),
+    "a state cut short": (lambda callback: callback.with_params(state=callback["state"][:-1]), "expired"),
+    "a state in capitals": (lambda callback: callback.with_params(state=callback["state"].swapcase()), "expired"),
+    "a state with a line end": (lambda callback: callback.with_params(state=callback["state"] + "\n"), "expired"),
+    "a state beyond measure": (lambda callback: callback.with_params(state="s" * 9000), "expired"),
+    "no code": (lambda callback: callback.with_params(code=None), "not_granted"),
+    "an empty code": (lambda callback: callback.with_params(code=""), "not_granted"),
+    "two codes": (lambda callback: callback.with_added(("code", "another")), "not_granted"),
+    "a code beyond measure": (lambda callback: callback.with_params(code="c" * 4097), "not_granted"),
+    "a denial": (lambda callback: callback.with_params(code=None, error="access_denied", **MESSAGES), "denied"),
+    "a denial beside a code": (lambda callback: callback.with_params(error="access_denied", **MESSAGES), "denied"),
+    "another error": (
+        lambda callback: callback.with_params(code=None, error="invalid_scope", **MESSAGES),
+        "not_granted",
+    ),
+    "an error that is a script": (lambda callback: callback.with_params(code=None, error=SCRIPT), "not_granted"),
+    "an empty error": (lambda callback: callback.with_params(error=""), "not_granted"),
+    "two errors": (
+        lambda callback: callback.with_added(("error", "access_denied"), ("error", "echoed")),
+        "not_granted",
+    ),
 }
 # The same for an authorization server that has promised to name itself.
 NAMED: dict[str, tuple[Change, str]] = {
-    "no iss": (lambda came: came.with_params(iss=None), "wrong_issuer"),
-    "an empty iss": (lambda came: came.with_params(iss=""), "wrong_issuer"),
-    "another iss": (lambda came: came.with_params(iss="https://evil.example"), "wrong_issuer"),
-    "an iss that is a script": (lambda came: came.with_params(iss=SCRIPT), "wrong_issuer"),
-    "an iss with a slash more": (lambda came: came.with_params(iss=came["iss"] + "/"), "wrong_issuer"),
-    "an iss in capitals": (lambda came: came.with_params(iss=came["iss"].upper()), "wrong_issuer"),
+    "no iss": (lambda callback: callback.with_params(iss=None), "wrong_issuer"),
+    "an empty iss": (lambda callback: callback.with_params(iss=""), "wrong_issuer"),
+    "another iss": (lambda callback: callback.with_params(iss="https://evil.example"), "wrong_issuer"),
+    "an iss that is a script": (lambda callback: callback.with_params(iss=SCRIPT), "wrong_issuer"),
+    "an iss with a slash more": (lambda callback: callback.with_params(iss=callback["iss"] + "/"), "wrong_issuer"),
+    "an iss in capitals": (lambda callback: callback.with_params(iss=callback["iss"].upper()), "wrong_issuer"),
     "an iss with another spelling of its host": (
-        lambda came: came.with_params(iss=came["iss"].replace("127.0.0.1", "127.1")),
+        lambda callback: callback.with_params(iss=callback["iss"].replace("127.0.0.1", "127.1")),
         "wrong_issuer",
     ),
     "an iss that is escaped": (
-        lambda came: came.with_params(iss=came["iss"].replace("/mcp-as", "/%6dcp-as")),
+        lambda callback: callback.with_params(iss=callback["iss"].replace("/mcp-as", "/%6dcp-as")),
         "wrong_issuer",
     ),
-    "the iss twice": (lambda came: came.with_added(("iss", came["iss"])), "wrong_issuer"),
-    "another iss beside it": (lambda came: came.with_added(("iss", "https://evil.example")), "wrong_issuer"),
+    "the iss twice": (lambda callback: callback.with_added(("iss", callback["iss"])), "wrong_issuer"),
+    "another iss beside it": (lambda callback: callback.with_added(("iss", "https://evil.example")), "wrong_issuer"),
     "a denial of somebody else": (
-        lambda came: came.with_params(code=None, error="access_denied", iss="https://evil.example"),
+        lambda callback: callback.with_params(code=None, error="access_denied", iss="https://evil.example"),
         "wrong_issuer",
     ),
-    "a denial by nobody": (lambda came: came.with_params(code=None, error="access_denied", iss=None), "wrong_issuer"),
-    "the path of a service": (lambda came: came.at(came.path.replace("external", "notion")), "other_service"),
-    "the path of another issuer": (lambda came: came.at(f"{came.path}/0123456789abcdef"), "other_service"),
-    "a path of no service": (lambda came: came.at(came.path.replace("external", "nobody")), "other_service"),
+    "a denial by nobody": (
+        lambda callback: callback.with_params(code=None, error="access_denied", iss=None),
+        "wrong_issuer",
+    ),
+    "the path of a service": (
+        lambda callback: callback.at(callback.path.replace("external", "notion")),
+        "other_service",
+    ),
+    "the path of another issuer": (lambda callback: callback.at(f"{callback.path}/0123456789abcdef"), "other_service"),
+    "a path of no service": (
+        lambda callback: callback.at(callback.path.replace("external", "nobody")),
+        "other_service",
+    ),
     "a path that only reads the same": (
-        lambda came: came.at(came.path.replace("external", "External")),
+        lambda callback: callback.at(callback.path.replace("external", "External")),
         "other_service",
     ),
 }
 
 
-def assert_refused(server: ConnectableServer, visitor: ConsentBrowser, came: Callback, code: str) -> None:
-    answer = visitor.land(came)
+def assert_refused(server: ConnectableServer, visitor: ConsentBrowser, callback: Callback, code: str) -> None:
+    response = visitor.land(callback)
 
-    assert result_of(answer) == {"error": code}
-    assert answer.content == b""
-    page = visitor.sent("GET", answer.headers["Location"])
+    assert result_of(response) == {"error": code}
+    assert response.content == b""
+    page = visitor.sent("GET", response.headers["Location"])
     assert page.status_code == 400
-    for text in (str(answer.headers), str(page.headers), page.text):
+    for text in (str(response.headers), str(page.headers), page.text):
         assert "echoed" not in text
         assert "evil" not in text
         assert server.tenant.origin not in text
@@ -150,48 +165,48 @@ def test_an_issuer_without_iss_has_its_own_redirect_uri(
     acme = provider.tenant("acme")
     acme.configure(promises_iss=False)
     server, visitor = mcp_server(plugboard, acme), ConsentBrowser(plugboard)
-    came = visitor.consent(server.page())
-    shared, _, own = came.path.rpartition("/")
+    callback = visitor.consent(server.page())
+    shared, _, own = callback.path.rpartition("/")
 
     assert shared == "/api/mcp/oauth/external/callback"
     assert len(own) == 32
-    assert_refused(server, visitor, came.at(shared + suffix), "other_service")
+    assert_refused(server, visitor, callback.at(shared + suffix), "other_service")
 
 
 @pytest.mark.requirement("OAU-05")
 @pytest.mark.parametrize("error", ["access_denied", "server_error", SCRIPT])
 def test_a_refusal_uses_up_the_state(plugboard: Plugboard, provider: OAuthProvider, error: str) -> None:
     server, visitor = service(plugboard, provider), ConsentBrowser(plugboard)
-    came = visitor.consent(server.page())
+    callback = visitor.consent(server.page())
 
-    visitor.land(came.with_params(code=None, error=error))
+    visitor.land(callback.with_params(code=None, error=error))
 
-    assert_refused(server, visitor, came, "expired")
+    assert_refused(server, visitor, callback, "expired")
 
 
 @pytest.mark.requirement("OAU-01")
 @pytest.mark.parametrize("change", ["iss", "path", "code", "browser"])
 def test_every_failed_callback_uses_up_the_state(plugboard: Plugboard, provider: OAuthProvider, change: str) -> None:
     server, visitor = mcp_server(plugboard, provider.tenant("acme")), ConsentBrowser(plugboard)
-    came = visitor.consent(server.page())
+    callback = visitor.consent(server.page())
     wrong = {
-        "iss": came.with_params(iss="x"),
-        "path": came.at(f"{came.path}/0123456789abcdef"),
-        "code": came.with_params(code=None),
+        "iss": callback.with_params(iss="x"),
+        "path": callback.at(f"{callback.path}/0123456789abcdef"),
+        "code": callback.with_params(code=None),
     }
 
-    (ConsentBrowser(plugboard) if change == "browser" else visitor).land(wrong.get(change, came))
+    (ConsentBrowser(plugboard) if change == "browser" else visitor).land(wrong.get(change, callback))
 
-    assert_refused(server, visitor, came, "expired")
+    assert_refused(server, visitor, callback, "expired")
 
 
 @pytest.mark.requirement("OAU-01")
 def test_a_state_is_valid_once(plugboard: Plugboard, provider: OAuthProvider) -> None:
     server, visitor = service(plugboard, provider), ConsentBrowser(plugboard)
-    came = visitor.consent(server.page())
-    assert result_of(visitor.land(came)) == {"connected": server.id}
+    callback = visitor.consent(server.page())
+    assert result_of(visitor.land(callback)) == {"connected": server.id}
 
-    again = visitor.land(came)
+    again = visitor.land(callback)
 
     assert result_of(again) == {"error": "expired"}
     assert len(server.tenant.requests_to("token")) == 1
@@ -203,12 +218,12 @@ def test_one_of_twenty_simultaneous_callbacks_with_one_state_connects(
     plugboard: Plugboard, provider: OAuthProvider
 ) -> None:
     server, visitor = service(plugboard, provider), ConsentBrowser(plugboard)
-    came = visitor.consent(server.page())
+    callback = visitor.consent(server.page())
 
     with ThreadPoolExecutor(20) as pool:
-        answers = [result_of(each) for each in pool.map(lambda _: visitor.land(came), range(20))]
+        responses = [result_of(item) for item in pool.map(lambda _: visitor.land(callback), range(20))]
 
-    assert sorted(answers, key=str) == [{"connected": server.id}, *[{"error": "expired"}] * 19]
+    assert sorted(responses, key=str) == [{"connected": server.id}, *[{"error": "expired"}] * 19]
     assert (len(server.tenant.requests_to("token")), server.tenant.counts["code_reuses"]) == (1, 0)
     assert server.events().count("server.connected") == 1
 
@@ -219,14 +234,14 @@ def test_a_state_is_valid_for_ten_minutes(
     timed: Plugboard, provider: OAuthProvider, clock: StillClock, seconds: float
 ) -> None:
     server, visitor = service(timed, provider), ConsentBrowser(timed)
-    came = visitor.consent(server.page())
+    callback = visitor.consent(server.page())
 
     clock.advance(seconds)
 
     if seconds < 600:
-        assert result_of(visitor.land(came)) == {"connected": server.id}
+        assert result_of(visitor.land(callback)) == {"connected": server.id}
     else:
-        assert_refused(server, visitor, came, "expired")
+        assert_refused(server, visitor, callback, "expired")
 
 
 @pytest.mark.requirement("OAU-01")
@@ -248,10 +263,10 @@ def test_only_the_browser_that_started_can_finish(
     plugboard: Plugboard, provider: OAuthProvider, cookies: dict[str, str]
 ) -> None:
     server, went = service(plugboard, provider), ConsentBrowser(plugboard)
-    came = went.consent(server.page())
+    callback = went.consent(server.page())
     theirs = {name: went.cookies[COOKIE] if value == "the right one" else value for name, value in cookies.items()}
 
-    assert_refused(server, ConsentBrowser(plugboard, cookies=theirs), came, "other_browser")
+    assert_refused(server, ConsentBrowser(plugboard, cookies=theirs), callback, "other_browser")
 
 
 @pytest.mark.requirement("OAU-01")
@@ -277,9 +292,9 @@ def test_a_state_and_a_cookie_of_another_installation_are_refused(
 @pytest.mark.requirement("OAU-01")
 def test_a_state_connects_only_its_own_server(plugboard: Plugboard, provider: OAuthProvider) -> None:
     one, other, visitor = service(plugboard, provider), service(plugboard, provider), ConsentBrowser(plugboard)
-    came, unused = visitor.consent(one.page()), visitor.consent(other.page())
+    callback, unused = visitor.consent(one.page()), visitor.consent(other.page())
 
-    assert result_of(visitor.land(came.with_params(code=unused["code"]))) == {"connected": one.id}
+    assert result_of(visitor.land(callback.with_params(code=unused["code"]))) == {"connected": one.id}
     other.assert_not_connected()
 
 
@@ -292,37 +307,37 @@ def test_a_state_is_random(plugboard: Plugboard, provider: OAuthProvider) -> Non
     assert len(states) == 20
     assert {len(state) for state in states} == {43}
     assert not states & {visitor.cookies[COOKIE], server.page().rpartition("/")[2]}
-    answers = [plugboard.caller(state).get(server.path).status_code for state in states]
-    assert set(answers) == {401}
+    responses = [plugboard.caller(state).get(server.path).status_code for state in states]
+    assert set(responses) == {401}
 
 
 @pytest.mark.requirement("OAU-01")
 @pytest.mark.parametrize("method", ["HEAD", "POST", "PUT", "DELETE", "OPTIONS"])
 def test_the_callback_accepts_only_get(plugboard: Plugboard, provider: OAuthProvider, method: str) -> None:
     server, visitor = service(plugboard, provider), ConsentBrowser(plugboard)
-    came = visitor.consent(server.page())
+    callback = visitor.consent(server.page())
 
-    answer = visitor.land(came, method)
+    response = visitor.land(callback, method)
 
-    assert answer.status_code == (204 if method == "OPTIONS" else 405)
+    assert response.status_code == (204 if method == "OPTIONS" else 405)
     server.assert_untouched()
-    assert result_of(visitor.land(came)) == {"connected": server.id}
+    assert result_of(visitor.land(callback)) == {"connected": server.id}
 
 
 def test_a_consent_can_finish_in_another_process(plugboard: Plugboard, provider: OAuthProvider) -> None:
     server, visitor = mcp_server(plugboard, provider.tenant("acme")), ConsentBrowser(plugboard)
-    came = visitor.consent(server.page())
+    callback = visitor.consent(server.page())
 
     with served(plugboard.settings) as second:
-        answer = ConsentBrowser(second, cookies=visitor.cookies).land(came)
+        response = ConsentBrowser(second, cookies=visitor.cookies).land(callback)
 
-    assert result_of(answer) == {"connected": server.id}
+    assert result_of(response) == {"connected": server.id}
     assert server.call()["isError"] is False
 
 
 def test_a_consent_started_under_destroyed_keys_must_start_again(plugboard: Plugboard, provider: OAuthProvider) -> None:
     server, visitor = mcp_server(plugboard, provider.tenant("acme")), ConsentBrowser(plugboard)
-    came, partition = visitor.consent(server.page()), partition_of(server.workspace.id)
+    callback, partition = visitor.consent(server.page()), partition_of(server.workspace.id)
 
     async def rewrapped(parts: Container) -> None:
         await parts.key_ring.rotate(partition)
@@ -332,14 +347,14 @@ def test_a_consent_started_under_destroyed_keys_must_start_again(plugboard: Plug
 
     with served(plugboard.settings) as second:
         visitor = ConsentBrowser(second, cookies=visitor.cookies)
-        assert result_of(visitor.land(came)) == {"error": "expired"}
+        assert result_of(visitor.land(callback)) == {"error": "expired"}
         server.assert_untouched()
         assert result_of(visitor.land(visitor.consent(server.page()))) == {"connected": server.id}
 
 
 def test_a_callback_for_an_unconfigured_service_is_refused(provider: OAuthProvider, tmp_path: Path) -> None:
     with served(Settings(data_dir=tmp_path)) as bare:
-        answer = ConsentBrowser(bare).sent("GET", "/api/mcp/oauth/notion/callback?code=c&state=s")
+        response = ConsentBrowser(bare).sent("GET", "/api/mcp/oauth/notion/callback?code=c&state=s")
 
-    assert result_of(answer) == {"error": "expired"}
+    assert result_of(response) == {"error": "expired"}
     assert provider.recorded_requests == []

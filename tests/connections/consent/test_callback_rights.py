@@ -63,19 +63,19 @@ CHANGES: dict[str, tuple[Change, str]] = {
 
 def started_by_a_key(server: ConnectableServer, **key: str) -> tuple[str, str]:
     """The key's id, and the page that it has begun."""
-    made = server.workspace.make_key("manage", **key)
-    answer = server.plugboard.caller(made["apiKey"]).get(f"{server.path}/oauth/authorize")
-    assert answer.status_code == 200, answer.text
-    return made["id"], httpx2.URL(answer.json()["authUrl"]).path
+    api_key = server.workspace.make_key("manage", **key)
+    response = server.plugboard.caller(api_key["apiKey"]).get(f"{server.path}/oauth/authorize")
+    assert response.status_code == 200, response.text
+    return api_key["id"], httpx2.URL(response.json()["authUrl"]).path
 
 
 def callback_during(
-    visitor: ConsentBrowser, came: Callback, tenant: Tenant, mishap: Callable[[], httpx2.Response]
+    visitor: ConsentBrowser, callback: Callback, tenant: Tenant, mishap: Callable[[], httpx2.Response]
 ) -> dict[str, str]:
     """The provider has given its tokens, and before its answer arrives something happens."""
     tenant.inject_fault("token", Fault("hold", after=True))
     with ThreadPoolExecutor(1) as pool:
-        landing = pool.submit(visitor.land, came)
+        landing = pool.submit(visitor.land, callback)
         tenant.wait_until_held("token")
         assert mishap().status_code in (200, 204)
         tenant.release_held()
@@ -89,11 +89,11 @@ def test_a_revoked_right_prevents_the_token_request(
 ) -> None:
     server, visitor = mcp_server(plugboard, provider.tenant("acme")), ConsentBrowser(plugboard)
     key_id, page = started_by_a_key(server)
-    came = visitor.consent(page)
+    callback = visitor.consent(page)
 
     assert mishap(server, key_id).status_code in (200, 204)
 
-    assert result_of(visitor.land(came)) == {"error": code}
+    assert result_of(visitor.land(callback)) == {"error": code}
     assert server.tenant.requests_to("token") == []
 
 
@@ -108,9 +108,9 @@ def test_a_right_revoked_during_the_exchange_revokes_the_new_grant(
         provider.tenant("acme"),
     )
     key_id, page = started_by_a_key(server)
-    came = visitor.consent(page)
+    callback = visitor.consent(page)
 
-    assert callback_during(visitor, came, acme, lambda: mishap(server, key_id)) == {"error": code}
+    assert callback_during(visitor, callback, acme, lambda: mishap(server, key_id)) == {"error": code}
 
     assert acme.counts["exchanges"] == 1
     wait_until(lambda: acme.live_tokens("access") == acme.live_tokens("refresh") == [])
@@ -123,9 +123,9 @@ def test_a_right_revoked_during_the_exchange_revokes_the_new_grant_of_a_service(
     plugboard: Plugboard, provider: OAuthProvider, name: str
 ) -> None:
     server, visitor = service(plugboard, provider, name), ConsentBrowser(plugboard)
-    came = visitor.consent(server.page())
+    callback = visitor.consent(server.page())
 
-    told_last = callback_during(visitor, came, server.tenant, lambda: delete_workspace(server, ""))
+    told_last = callback_during(visitor, callback, server.tenant, lambda: delete_workspace(server, ""))
 
     assert told_last == {"error": "not_allowed"}
     wait_until(lambda: server.tenant.counts["revocations"] > 0)
@@ -138,11 +138,11 @@ def test_a_key_that_expired_during_the_consent_connects_nothing(
 ) -> None:
     server, visitor = service(timed, provider), ConsentBrowser(timed)
     _, page = started_by_a_key(server, expiresAt=rfc3339(clock.now() + 120))
-    came = visitor.consent(page)
+    callback = visitor.consent(page)
 
     clock.advance(121)
 
-    assert result_of(visitor.land(came)) == {"error": "not_allowed"}
+    assert result_of(visitor.land(callback)) == {"error": "not_allowed"}
     server.assert_untouched()
 
 
@@ -169,9 +169,9 @@ def test_a_key_without_the_manage_scope_cannot_start_a_connect(
 ) -> None:
     server = service(plugboard, provider)
 
-    answer = server.workspace.caller(scope).get(f"{server.path}/oauth/authorize")
+    response = server.workspace.caller(scope).get(f"{server.path}/oauth/authorize")
 
-    assert answer.status_code == 403
+    assert response.status_code == 403
 
 
 @pytest.mark.requirement("OAU-12")
@@ -189,10 +189,10 @@ def test_a_grant_of_a_removed_client_is_revoked(plugboard: Plugboard, provider: 
     acme.add_client("ours", secret="canary")
     server = mcp_server(plugboard, acme, config={"clientId": "ours", "clientSecret": "canary"})
     visitor = ConsentBrowser(plugboard)
-    came = visitor.consent(server.page())
+    callback = visitor.consent(server.page())
     change = {"config": {"clientId": "another", "clientSecret": "canary"}}
 
-    last = callback_during(visitor, came, acme, lambda: server.workspace.admin.put(server.path, json=change))
+    last = callback_during(visitor, callback, acme, lambda: server.workspace.admin.put(server.path, json=change))
 
     assert last == {"error": "server_changed"}
     server.assert_not_connected()
@@ -201,21 +201,21 @@ def test_a_grant_of_a_removed_client_is_revoked(plugboard: Plugboard, provider: 
 
 def test_a_server_renamed_during_the_consent_is_connected(plugboard: Plugboard, provider: OAuthProvider) -> None:
     server, visitor = mcp_server(plugboard, provider.tenant("acme")), ConsentBrowser(plugboard)
-    came = visitor.consent(server.page())
+    callback = visitor.consent(server.page())
 
     server.change(name="Renamed", description="Meanwhile.")
 
-    assert result_of(visitor.land(came)) == {"connected": server.id}
+    assert result_of(visitor.land(callback)) == {"connected": server.id}
     assert server.get()["name"] == "Renamed"
 
 
 def test_a_server_renamed_during_the_exchange_is_connected(plugboard: Plugboard, provider: OAuthProvider) -> None:
     acme = provider.tenant("acme")
     server, visitor = mcp_server(plugboard, acme), ConsentBrowser(plugboard)
-    came = visitor.consent(server.page())
+    callback = visitor.consent(server.page())
 
     last = callback_during(
-        visitor, came, acme, lambda: server.workspace.admin.put(server.path, json={"name": "Renamed"})
+        visitor, callback, acme, lambda: server.workspace.admin.put(server.path, json={"name": "Renamed"})
     )
 
     assert last == {"connected": server.id}

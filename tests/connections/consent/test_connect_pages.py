@@ -117,7 +117,7 @@ def test_the_page_can_be_shown_repeatedly_and_sets_no_cookie(server: Connectable
 
     shown = [visitor.sent(method, path) for method in ("GET", "HEAD", "GET")]
 
-    assert [(each.status_code, "Set-Cookie" in each.headers) for each in shown] == [(200, False)] * 3
+    assert [(item.status_code, "Set-Cookie" in item.headers) for item in shown] == [(200, False)] * 3
     assert result_of(visitor.land(visitor.consent(path))) == {"connected": server.id}
 
 
@@ -137,9 +137,9 @@ def test_one_of_twenty_simultaneous_presses_of_the_button_is_redirected(server: 
     with ThreadPoolExecutor(20) as pool:
         answers = list(pool.map(lambda _: ConsentBrowser(server.plugboard).press(path), range(20)))
 
-    places = [answer.headers["Location"] for answer in answers]
+    places = [response.headers["Location"] for response in answers]
     assert places.count("/connected?error=expired") == 19
-    assert sum("Set-Cookie" in answer.headers for answer in answers) == 1
+    assert sum("Set-Cookie" in response.headers for response in answers) == 1
 
 
 @pytest.mark.requirement("OAU-01")
@@ -161,9 +161,9 @@ def test_a_page_is_valid_for_ten_minutes(
 def test_the_page_of_an_unknown_ticket_has_expired(plugboard: Plugboard, ticket: str) -> None:
     visitor = ConsentBrowser(plugboard)
 
-    answers = [visitor.sent("GET", f"/connect/{ticket}"), visitor.press(f"/connect/{ticket}")]
+    responses = [visitor.sent("GET", f"/connect/{ticket}"), visitor.press(f"/connect/{ticket}")]
 
-    assert [result_of(each) for each in answers] == [{"error": "expired"}] * 2
+    assert [result_of(response) for response in responses] == [{"error": "expired"}] * 2
 
 
 @pytest.mark.requirement("OAU-01")
@@ -171,19 +171,19 @@ def test_the_page_of_an_unknown_ticket_has_expired(plugboard: Plugboard, ticket:
 def test_a_form_of_another_site_is_refused(server: ConnectableServer, headers: dict[str, str]) -> None:
     visitor, path = ConsentBrowser(server.plugboard), server.page()
 
-    answer = visitor.sent("POST", path, **headers)
+    response = visitor.sent("POST", path, **headers)
 
-    assert result_of(answer) == {"error": "foreign_form"}
+    assert result_of(response) == {"error": "foreign_form"}
     assert visitor.cookies == {}
     assert result_of(visitor.land(visitor.consent(path))) == {"connected": server.id}
 
 
 @pytest.mark.parametrize("headers", OURS, ids=str)
 def test_our_own_form_redirects_to_the_provider(server: ConnectableServer, headers: dict[str, str]) -> None:
-    answer = ConsentBrowser(server.plugboard).sent("POST", server.page(), **headers)
+    response = ConsentBrowser(server.plugboard).sent("POST", server.page(), **headers)
 
-    assert answer.status_code == 303
-    assert answer.headers["Location"].startswith(f"{server.tenant.issuer}/authorize?")
+    assert response.status_code == 303
+    assert response.headers["Location"].startswith(f"{server.tenant.issuer}/authorize?")
 
 
 def test_a_browser_sends_our_origin_with_the_form_without_a_referrer(server: ConnectableServer) -> None:
@@ -218,10 +218,10 @@ def test_behind_tls_no_other_host_can_set_the_cookie(behind_tls: Plugboard, prov
 @pytest.mark.requirement("OAU-01")
 def test_behind_tls_a_cookie_without_the_host_prefix_is_ignored(behind_tls: Plugboard, provider: OAuthProvider) -> None:
     server, went = service(behind_tls, provider), ConsentBrowser(behind_tls)
-    came = went.consent(server.page())
+    callback = went.consent(server.page())
     planted = ConsentBrowser(behind_tls, cookies={COOKIE: went.cookies[f"__Host-{COOKIE}"]})
 
-    assert result_of(planted.land(came)) == {"error": "other_browser"}
+    assert result_of(planted.land(callback)) == {"error": "other_browser"}
     server.assert_untouched()
 
 
@@ -235,19 +235,19 @@ def test_two_connects_in_one_browser_both_finish(plugboard: Plugboard, provider:
 
 def test_each_of_several_cookies_of_the_name_is_checked(server: ConnectableServer) -> None:
     visitor = ConsentBrowser(server.plugboard)
-    came = visitor.consent(server.page())
+    callback = visitor.consent(server.page())
     both = f"{COOKIE}={'x' * 43}; other=1; {COOKIE}={visitor.cookies[COOKIE]}"
 
-    assert result_of(server.plugboard.caller(Cookie=both).get(came.url)) == {"connected": server.id}
+    assert result_of(server.plugboard.caller(Cookie=both).get(callback.url)) == {"connected": server.id}
 
 
 def test_a_foreign_cookie_is_replaced(server: ConnectableServer) -> None:
     visitor = ConsentBrowser(server.plugboard, cookies={COOKIE: "planted"})
 
-    came = callback_from(visitor.go(server.page()))
+    callback = callback_from(visitor.go(server.page()))
 
     assert visitor.cookies[COOKIE] != "planted"
-    assert result_of(visitor.land(came)) == {"connected": server.id}
+    assert result_of(visitor.land(callback)) == {"connected": server.id}
 
 
 @pytest.mark.parametrize("code", FAILURES)
@@ -292,6 +292,6 @@ def test_every_page_and_redirect_has_security_headers(server: ConnectableServer)
     landed = visitor.land(callback_from(onward.headers["Location"]))
     again = visitor.sent("GET", landed.headers["Location"])
 
-    for answer in (shown, onward, landed, again):
-        assert {name: answer.headers[name] for name in SAFE} == SAFE
+    for response in (shown, onward, landed, again):
+        assert {name: response.headers[name] for name in SAFE} == SAFE
     assert landed.headers["Location"] == f"/connected?connected={server.id}"

@@ -40,8 +40,8 @@ def server(plugboard: Plugboard, acme: Tenant) -> ConnectableServer:
 
 def token_request_of(tenant: Tenant) -> dict[str, str]:
     """The one authorization request."""
-    (asked,) = tenant.requests_to("authorize")
-    return dict(asked.query)
+    (requested,) = tenant.requests_to("authorize")
+    return dict(requested.query)
 
 
 def exchange_of(tenant: Tenant) -> dict[str, Any]:
@@ -50,9 +50,9 @@ def exchange_of(tenant: Tenant) -> dict[str, Any]:
 
 
 def test_a_browser_that_follows_the_link_connects_a_server(server: ConnectableServer) -> None:
-    came = Browser(PUBLIC, server.plugboard.url).connect(server.start().json()["authUrl"])
+    outcome = Browser(PUBLIC, server.plugboard.url).connect(server.start().json()["authUrl"])
 
-    assert came == {"connected": server.id}
+    assert outcome == {"connected": server.id}
     assert server.get()["oauthConnected"] is True
     assert json.loads(server.call()["text"])["person"] == "Ada"
     assert server.events()[:2] == ["server.created", "server.connected"]
@@ -62,9 +62,9 @@ def test_a_browser_that_follows_the_link_connects_a_server(server: ConnectableSe
 def test_each_service_is_connected(plugboard: Plugboard, provider: OAuthProvider, kind: str) -> None:
     server = service(plugboard, provider, kind)
 
-    came = Browser(PUBLIC, plugboard.url).connect(server.start().json()["authUrl"])
+    outcome = Browser(PUBLIC, plugboard.url).connect(server.start().json()["authUrl"])
 
-    assert came == {"connected": server.id}
+    assert outcome == {"connected": server.id}
     assert server.status()["connected"] is True
     assert token_request_of(server.tenant)["redirect_uri"] == f"{PUBLIC}/api/mcp/oauth/{kind}/callback"
 
@@ -110,9 +110,9 @@ def test_a_code_is_exchanged_with_its_pkce_verifier(plugboard: Plugboard, provid
 
     ConsentBrowser(plugboard).connect(server)
 
-    asked, verifier = token_request_of(server.tenant), exchange_of(server.tenant)["code_verifier"]
+    requested, verifier = token_request_of(server.tenant), exchange_of(server.tenant)["code_verifier"]
     hashed = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
-    assert (asked["code_challenge_method"], asked["code_challenge"]) == ("S256", hashed)
+    assert (requested["code_challenge_method"], requested["code_challenge"]) == ("S256", hashed)
     assert len(verifier) == 64
 
 
@@ -139,9 +139,9 @@ def test_without_pkce_support_no_challenge_is_sent(plugboard: Plugboard, provide
 @pytest.mark.requirement("OAU-03")
 def test_a_stolen_code_is_useless_in_another_flow(server: ConnectableServer) -> None:
     visitor = ConsentBrowser(server.plugboard)
-    stolen, came = visitor.consent(server.page()), visitor.consent(server.page())
+    stolen, callback = visitor.consent(server.page()), visitor.consent(server.page())
 
-    assert result_of(visitor.land(came.with_params(code=stolen["code"]))) == {"error": "refused"}
+    assert result_of(visitor.land(callback.with_params(code=stolen["code"]))) == {"error": "refused"}
     server.assert_not_connected()
 
 
@@ -159,9 +159,9 @@ def test_both_requests_name_the_resource(server: ConnectableServer) -> None:
 def test_metadata_of_another_resource_connects_nothing(plugboard: Plugboard, acme: Tenant, resource: str) -> None:
     acme.configure(prm_changes={"resource": resource.format(acme.origin)})
 
-    answer = mcp_server(plugboard, acme).start()
+    response = mcp_server(plugboard, acme).start()
 
-    assert (answer.status_code, answer.json()["code"]) == (409, "not_connectable")
+    assert (response.status_code, response.json()["code"]) == (409, "not_connectable")
     assert (acme.requests_to("register"), acme.requests_to("authorize")) == ([], [])
 
 
@@ -176,7 +176,7 @@ def test_no_header_of_the_caller_reaches_the_provider(plugboard: Plugboard, prov
     if is_mcp:
         server.call()
 
-    sent = str([(each.query, each.headers, each.body) for each in provider.recorded_requests])
+    sent = str([(request.query, request.headers, request.body) for request in provider.recorded_requests])
     for canary in (
         server.workspace.key,
         server.workspace.key.partition("_")[2],
@@ -184,8 +184,8 @@ def test_no_header_of_the_caller_reaches_the_provider(plugboard: Plugboard, prov
         *visitor.cookies.values(),
     ):
         assert canary not in sent
-    assert not [each for each in provider.recorded_requests if "cookie" in each.headers]
-    assert "referer" not in {name for each in provider.recorded_requests for name in each.headers}
+    assert not [request for request in provider.recorded_requests if "cookie" in request.headers]
+    assert "referer" not in {name for request in provider.recorded_requests for name in request.headers}
 
 
 @pytest.mark.requirement("OAU-11")
@@ -201,7 +201,7 @@ def test_a_token_of_an_upstream_is_not_an_api_key(server: ConnectableServer) -> 
 
 @pytest.mark.requirement("OAU-17")
 @pytest.mark.parametrize(
-    ("kind", "asked"),
+    ("kind", "requested"),
     [
         ("notion", None),
         ("linear", "read"),
@@ -213,14 +213,14 @@ def test_a_token_of_an_upstream_is_not_an_api_key(server: ConnectableServer) -> 
     ],
 )
 def test_only_scopes_that_tools_need_are_requested(
-    plugboard: Plugboard, provider: OAuthProvider, kind: str, asked: str | None
+    plugboard: Plugboard, provider: OAuthProvider, kind: str, requested: str | None
 ) -> None:
     server = service(plugboard, provider, kind)
 
     ConsentBrowser(plugboard).connect(server)
 
-    assert token_request_of(server.tenant).get("scope") == asked
-    status, scopes = server.status(), (asked or "").replace(",", " ").split()
+    assert token_request_of(server.tenant).get("scope") == requested
+    status, scopes = server.status(), (requested or "").replace(",", " ").split()
     assert (status["askedScopes"], status["missingScopes"], status["unaskedScopes"]) == (scopes, [], [])
 
 
@@ -270,10 +270,10 @@ def test_no_id_token_is_requested_or_read(server: ConnectableServer) -> None:
 def test_connecting_an_unconfigured_service_names_the_variables(provider: OAuthProvider, tmp_path: Any) -> None:
     environment = provider.environment("linear") | {"PLUGBOARD_DATA_DIR": str(tmp_path)}
     with served(Settings.from_environment(environment)) as plugboard:
-        answer = service(plugboard, provider, "notion").start()
+        response = service(plugboard, provider, "notion").start()
 
-    assert (answer.status_code, answer.json()["code"]) == (409, "not_connectable")
-    assert answer.json()["detail"] == (
+    assert (response.status_code, response.json()["code"]) == (409, "not_connectable")
+    assert response.json()["detail"] == (
         "Notion is not set up here. The operator has to set NOTION_OAUTH_CLIENT_ID and NOTION_OAUTH_CLIENT_SECRET."
     )
 
@@ -282,10 +282,10 @@ def test_connecting_an_unconfigured_service_names_the_variables(provider: OAuthP
 def test_a_server_without_oauth_cannot_be_connected(plugboard: Plugboard, acme: Tenant, fields: dict[str, Any]) -> None:
     server = mcp_server(plugboard, acme, **fields)
 
-    answer = server.start()
+    response = server.start()
 
-    assert (answer.status_code, answer.json()["code"]) == (409, "not_connectable")
-    assert "does not use OAuth" in answer.json()["detail"]
+    assert (response.status_code, response.json()["code"]) == (409, "not_connectable")
+    assert "does not use OAuth" in response.json()["detail"]
     assert acme.recorded_requests == []
 
 
@@ -315,11 +315,11 @@ UNUSABLE_METADATA: list[tuple[dict[str, Any], str]] = [
 def test_unusable_metadata_is_reported(server: ConnectableServer, changes: dict[str, Any], says: str) -> None:
     server.tenant.configure(**changes)
 
-    answer = server.start()
+    response = server.start()
 
-    assert (answer.status_code, answer.json()["code"]) == (409, "not_connectable")
-    assert says in answer.json()["detail"]
-    assert "echoed" not in answer.text
+    assert (response.status_code, response.json()["code"]) == (409, "not_connectable")
+    assert says in response.json()["detail"]
+    assert "echoed" not in response.text
     assert server.tenant.requests_to("register") == []
 
 
@@ -328,20 +328,20 @@ def test_unusable_metadata_is_reported(server: ConnectableServer, changes: dict[
 def test_a_connect_works_after_an_outage(server: ConnectableServer, endpoint: str, kind: Any) -> None:
     server.tenant.inject_fault(endpoint, Fault(kind, body="echoed"), times=None)
 
-    answer = server.start()
+    response = server.start()
 
-    assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
-    assert "echoed" not in answer.text
+    assert (response.status_code, response.json()["code"]) == (503, "unavailable")
+    assert "echoed" not in response.text
     server.tenant.clear_faults()
     assert ConsentBrowser(server.plugboard).connect(server) == {"connected": server.id}
 
 
 def test_a_server_without_authorization_cannot_be_connected(plugboard: Plugboard, acme: Tenant) -> None:
     with listening(ModernServer()) as url:
-        answer = mcp_server(plugboard, acme, url=f"{url}/mcp").start()
+        response = mcp_server(plugboard, acme, url=f"{url}/mcp").start()
 
-    assert (answer.status_code, answer.json()["code"]) == (409, "not_connectable")
-    assert "requires no authorization" in answer.json()["detail"]
+    assert (response.status_code, response.json()["code"]) == (409, "not_connectable")
+    assert "requires no authorization" in response.json()["detail"]
 
 
 # --- where it does not come to an end
@@ -364,13 +364,13 @@ def test_a_server_without_authorization_cannot_be_connected(plugboard: Plugboard
 )
 def test_a_failed_exchange_connects_and_echoes_nothing(server: ConnectableServer, fault: Fault, code: str) -> None:
     visitor = ConsentBrowser(server.plugboard)
-    came = visitor.consent(server.page())
+    callback = visitor.consent(server.page())
     server.tenant.inject_fault("token", fault)
 
-    answer = visitor.land(came)
+    response = visitor.land(callback)
 
-    assert result_of(answer) == {"error": code}
-    assert "echoed" not in str(answer.headers) + visitor.sent("GET", answer.headers["Location"]).text
+    assert result_of(response) == {"error": code}
+    assert "echoed" not in str(response.headers) + visitor.sent("GET", response.headers["Location"]).text
     assert len(server.tenant.requests_to("token")) == 1
     server.assert_not_connected()
     assert visitor.connect(server) == {"connected": server.id}

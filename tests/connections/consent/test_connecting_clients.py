@@ -49,8 +49,8 @@ def test_an_unknown_client_is_registered(plugboard: Plugboard, acme: Tenant, met
 
     server = connected(mcp_server(plugboard, acme))
 
-    (asked,) = acme.requests_to("register")
-    assert asked.fields == {
+    (requested,) = acme.requests_to("register")
+    assert requested.fields == {
         "client_name": "Plugboard",
         "redirect_uris": [f"{PUBLIC}{CALLBACK}"],
         "application_type": "native",
@@ -100,7 +100,7 @@ def test_more_scopes_than_registered_need_a_new_registration_and_the_old_one_rem
     acme.expire_tokens()
 
     assert acme.counts["registrations"] == 2
-    assert [each.call()["isError"] for each in (one, two)] == [False, False]
+    assert [item.call()["isError"] for item in (one, two)] == [False, False]
     connected(one)
     assert acme.counts["registrations"] == 2
 
@@ -116,7 +116,7 @@ def test_an_issuer_that_begins_to_send_iss_gets_another_redirect_uri_and_the_old
     server.page()
     acme.expire_tokens()
 
-    assert [len(each.fields["redirect_uris"]) for each in acme.requests_to("register")] == [1, 1]
+    assert [len(request.fields["redirect_uris"]) for request in acme.requests_to("register")] == [1, 1]
     assert server.call()["isError"] is False
 
 
@@ -151,20 +151,20 @@ def test_without_registration_the_error_says_what_to_do(
 ) -> None:
     acme.configure(**changes)
 
-    answer = mcp_server(plugboard, acme).start()
+    response = mcp_server(plugboard, acme).start()
 
-    assert (answer.status_code, answer.json()["code"]) == (409, "not_connectable")
-    assert says in answer.json()["detail"]
+    assert (response.status_code, response.json()["code"]) == (409, "not_connectable")
+    assert says in response.json()["detail"]
 
 
 @pytest.mark.parametrize("kind", ["down", "busy", "html", "close", "array"])
 def test_a_failed_registration_passes_on_no_text_of_the_provider(plugboard: Plugboard, acme: Tenant, kind: str) -> None:
     acme.inject_fault("register", Fault(kind, body="echoed"))  # type: ignore[arg-type]
 
-    answer = mcp_server(plugboard, acme).start()
+    response = mcp_server(plugboard, acme).start()
 
-    assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
-    assert "echoed" not in answer.text
+    assert (response.status_code, response.json()["code"]) == (503, "unavailable")
+    assert "echoed" not in response.text
     assert acme.request_counts["register"] == 1
 
 
@@ -180,7 +180,7 @@ def test_with_a_metadata_document_no_client_is_registered(public: Plugboard, acm
     assert [family.client for family in acme.families] == [f"{HTTPS}/client-metadata.json"]
     acme.expire_tokens()
     assert server.call()["isError"] is False
-    assert "secret" not in str([each.body for each in acme.requests_to("token")])
+    assert "secret" not in str([request.body for request in acme.requests_to("token")])
 
 
 @pytest.mark.requirement("OAU-04")
@@ -200,10 +200,10 @@ def test_an_issuer_without_iss_gets_its_own_metadata_document(public: Plugboard,
 def test_the_metadata_document_describes_the_client(public: Plugboard, path: str, suffix: str) -> None:
     own = "0123456789abcdef" * 2
 
-    answer = public.caller().get(path.format(own))
+    response = public.caller().get(path.format(own))
 
-    assert (answer.status_code, answer.headers["Content-Type"]) == (200, "application/json")
-    assert answer.json() == {
+    assert (response.status_code, response.headers["Content-Type"]) == (200, "application/json")
+    assert response.json() == {
         "client_id": HTTPS + path.format(own),
         "client_name": "Plugboard",
         "client_uri": HTTPS,
@@ -213,7 +213,7 @@ def test_the_metadata_document_describes_the_client(public: Plugboard, path: str
         "token_endpoint_auth_method": "none",
         "application_type": "web",
     }
-    assert len(answer.content) < 5000
+    assert len(response.content) < 5000
 
 
 @pytest.mark.parametrize(
@@ -225,9 +225,9 @@ def test_an_unknown_metadata_document_is_not_found(public: Plugboard, name: str)
 
 @pytest.mark.requirement("OAU-07")
 def test_the_metadata_document_ignores_the_host_header(public: Plugboard) -> None:
-    said = public.caller(Host="evil.example", **{"X-Forwarded-Host": "evil.example"}).get("/client-metadata.json")
+    text = public.caller(Host="evil.example", **{"X-Forwarded-Host": "evil.example"}).get("/client-metadata.json")
 
-    assert "evil" not in said.text
+    assert "evil" not in text.text
 
 
 # --- given
@@ -264,7 +264,7 @@ def test_a_client_with_a_private_key_signs_an_assertion(plugboard: Plugboard, ac
 
     acme.expire_tokens()
     assert server.call()["isError"] is False
-    assert all("client_secret" not in each.fields for each in acme.requests_to("token"))
+    assert all("client_secret" not in request.fields for request in acme.requests_to("token"))
 
 
 @pytest.mark.parametrize(
@@ -296,10 +296,10 @@ def test_a_client_that_the_provider_refuses_connects_nothing(
     acme.add_client("ours", secret=SECRET)
     acme.add_client("unknown")
     server, visitor = mcp_server(plugboard, acme, config=config), ConsentBrowser(plugboard)
-    came = visitor.consent(server.page())
+    callback = visitor.consent(server.page())
     acme.clients.pop("unknown")
 
-    assert result_of(visitor.land(came)) == {"error": "refused"}
+    assert result_of(visitor.land(callback)) == {"error": "refused"}
     server.assert_not_connected()
 
 
@@ -307,11 +307,11 @@ def test_a_client_replaced_during_the_consent_connects_nothing(plugboard: Plugbo
     acme.add_client("ours", secret=SECRET)
     server = mcp_server(plugboard, acme, config={"clientId": "ours", "clientSecret": SECRET})
     visitor = ConsentBrowser(plugboard)
-    came = visitor.consent(server.page())
+    callback = visitor.consent(server.page())
 
     server.change(config={"clientId": "another", "clientSecret": SECRET})
 
-    assert result_of(visitor.land(came)) == {"error": "server_changed"}
+    assert result_of(visitor.land(callback)) == {"error": "server_changed"}
     server.assert_untouched()
 
 
@@ -319,7 +319,7 @@ def test_a_server_with_client_credentials_cannot_be_connected_by_consent(plugboa
     acme.add_client("ours", secret=SECRET, grants=("client_credentials",))
     config = {"clientId": "ours", "clientSecret": SECRET}
 
-    answer = mcp_server(plugboard, acme, oauthGrant="client_credentials", config=config).start()
+    response = mcp_server(plugboard, acme, oauthGrant="client_credentials", config=config).start()
 
-    assert (answer.status_code, answer.json()["code"]) == (409, "not_connectable")
+    assert (response.status_code, response.json()["code"]) == (409, "not_connectable")
     assert acme.recorded_requests == []

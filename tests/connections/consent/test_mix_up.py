@@ -39,8 +39,8 @@ class TwoIssuers:
         return cls(one, mcp_server(plugboard, evil, one.workspace, name="Evil"))
 
     def announce_iss(self, *, names_itself: bool) -> None:
-        for each in (self.honest, self.evil):
-            each.tenant.configure(promises_iss=names_itself)
+        for item in (self.honest, self.evil):
+            item.tenant.configure(promises_iss=names_itself)
 
     def assert_nothing_reached_evil(self) -> None:
         assert self.evil.tenant.requests_to("token") == []
@@ -70,8 +70,8 @@ def impersonate(evil: Tenant, honest: Tenant) -> None:
 
 def register_client_of(honest: Tenant, url: str) -> None:
     """The client that evil has told us to be, with the way back that we would give to evil: evil can see to that."""
-    asked = query_of(url)
-    honest.add_client(asked["client_id"], redirect_uris=(asked["redirect_uri"],))
+    requested = query_of(url)
+    honest.add_client(requested["client_id"], redirect_uris=(requested["redirect_uri"],))
 
 
 # --- a code of one at the way back of the other
@@ -86,9 +86,11 @@ def test_a_code_of_the_honest_issuer_is_refused_in_the_flow_of_the_evil_one(
     visitor = ConsentBrowser(two.honest.plugboard)
     honest, evil = visitor.consent(two.honest.page()), visitor.consent(two.evil.page())
 
-    answer = visitor.land(honest.with_params(state=evil["state"]))  # sent on by evil, with the state that it was given
+    response = visitor.land(
+        honest.with_params(state=evil["state"])
+    )  # sent on by evil, with the state that it was given
 
-    assert result_of(answer) == {"error": "wrong_issuer" if names_itself else "other_service"}
+    assert result_of(response) == {"error": "wrong_issuer" if names_itself else "other_service"}
     two.assert_nothing_reached_evil()
 
 
@@ -98,7 +100,7 @@ def test_a_mix_up_fails_if_only_the_evil_issuer_omits_iss(two: TwoIssuers) -> No
     visitor = ConsentBrowser(two.honest.plugboard)
     honest, evil = visitor.consent(two.honest.page()), visitor.consent(two.evil.page())
 
-    answers = [
+    responses = [
         visitor.land(honest.with_params(state=evil["state"])),
         visitor.land(
             visitor.consent(two.honest.page())
@@ -107,7 +109,7 @@ def test_a_mix_up_fails_if_only_the_evil_issuer_omits_iss(two: TwoIssuers) -> No
         ),
     ]
 
-    assert [result_of(each)["error"] for each in answers] == ["other_service", "wrong_issuer"]
+    assert [result_of(response)["error"] for response in responses] == ["other_service", "wrong_issuer"]
     two.assert_nothing_reached_evil()
 
 
@@ -117,12 +119,12 @@ def test_a_mix_up_fails_if_only_the_honest_issuer_omits_iss(two: TwoIssuers) -> 
     visitor = ConsentBrowser(two.honest.plugboard)
     honest, evil = visitor.consent(two.honest.page()), visitor.consent(two.evil.page())
 
-    answers = [
+    responses = [
         visitor.land(honest.with_params(state=evil["state"])),
         visitor.land(honest.at(evil.path).with_params(state=visitor.consent(two.evil.page())["state"])),
     ]
 
-    assert [result_of(each)["error"] for each in answers] == ["other_service", "wrong_issuer"]
+    assert [result_of(response)["error"] for response in responses] == ["other_service", "wrong_issuer"]
     two.assert_nothing_reached_evil()
 
 
@@ -137,11 +139,11 @@ def test_a_browser_sent_to_the_honest_issuer_returns_with_its_name(two: TwoIssue
     url = visitor.go(two.evil.page())
     register_client_of(honest, url)
 
-    came = callback_from(url)
+    callback = callback_from(url)
 
     assert url.startswith(f"{honest.issuer}/authorize?")
-    assert came["iss"] == honest.issuer
-    assert result_of(visitor.land(came)) == {"error": "wrong_issuer"}
+    assert callback["iss"] == honest.issuer
+    assert result_of(visitor.land(callback)) == {"error": "wrong_issuer"}
     two.assert_nothing_reached_evil()
 
 
@@ -185,11 +187,11 @@ def test_an_issuer_that_checks_the_resource_grants_nothing_to_the_evil_one(two: 
     url = visitor.go(two.evil.page())
     register_client_of(honest, url)
 
-    came = callback_from(url)
+    callback = callback_from(url)
 
     assert query_of(url)["resource"] == evil.mcp_url
-    assert (came["error"], "code" in dict(came.params)) == ("invalid_target", False)
-    assert result_of(visitor.land(came)) == {"error": "not_granted"}
+    assert (callback["error"], "code" in dict(callback.params)) == ("invalid_target", False)
+    assert result_of(visitor.land(callback)) == {"error": "not_granted"}
     two.assert_nothing_reached_evil()
 
 
@@ -199,7 +201,7 @@ def test_the_page_names_the_callback_host_if_it_differs(two: TwoIssuers, provide
     two.evil.tenant.configure(metadata_changes={"token_endpoint": f"{elsewhere}/token"})
     visitor = ConsentBrowser(two.evil.plugboard)
 
-    honest, evil = (facts_on(visitor.sent("GET", each.page()).text) for each in (two.honest, two.evil))
+    honest, evil = (facts_on(visitor.sent("GET", item.page()).text) for item in (two.honest, two.evil))
 
     assert "Response goes to" not in honest
     assert (evil["Sign-in at"].partition(":")[0], evil["Response goes to"].partition(":")[0]) == (
@@ -212,29 +214,29 @@ def test_the_page_names_the_callback_host_if_it_differs(two: TwoIssuers, provide
 def test_the_evil_server_cannot_request_the_resource_of_the_honest_one(two: TwoIssuers) -> None:
     two.evil.tenant.configure(prm_changes={"resource": two.honest.tenant.mcp_url})
 
-    answer = two.evil.start()
+    response = two.evil.start()
 
-    assert answer.status_code == 409
-    assert "describes a different resource" in answer.json()["detail"]
+    assert response.status_code == 409
+    assert "describes a different resource" in response.json()["detail"]
 
 
 @pytest.mark.requirement("OAU-04", "OAU-08")
 def test_an_issuer_cannot_impersonate_another(two: TwoIssuers) -> None:
     two.evil.tenant.configure(metadata_changes={"issuer": two.honest.tenant.issuer})
 
-    answer = two.evil.start()
+    response = two.evil.start()
 
-    assert answer.status_code == 409
-    assert "names a different issuer" in answer.json()["detail"]
+    assert response.status_code == 409
+    assert "names a different issuer" in response.json()["detail"]
 
 
 @pytest.mark.requirement("OAU-04")
 def test_a_metadata_document_has_a_redirect_uri_for_each_issuer(public: Plugboard, provider: OAuthProvider) -> None:
     two = TwoIssuers.at(public, provider)
-    for each in (two.honest, two.evil):
-        each.tenant.configure(promises_iss=False, documents_from=public.url)
+    for item in (two.honest, two.evil):
+        item.tenant.configure(promises_iss=False, documents_from=public.url)
     visitor = ConsentBrowser(public, HTTPS)
-    honest, evil = (query_of(visitor.go(each.page())) for each in (two.honest, two.evil))
+    honest, evil = (query_of(visitor.go(item.page())) for item in (two.honest, two.evil))
 
     forged = visitor.go(two.evil.page()).replace(f"{two.evil.tenant.issuer}/", f"{two.honest.tenant.issuer}/")
     forged = forged.replace(evil["client_id"].rpartition("/")[2], honest["client_id"].rpartition("/")[2])
@@ -265,7 +267,7 @@ def test_an_issuer_named_later_never_receives_stored_secrets(two: TwoIssuers, me
     two.honest.start()
     two.honest.workspace.admin.post(f"{two.honest.path}/oauth/disconnect")
 
-    assert [each.fields["grant_type"] for each in honest.requests_to("token")] == [
+    assert [request.fields["grant_type"] for request in honest.requests_to("token")] == [
         "authorization_code",
         "refresh_token",
     ]
@@ -275,14 +277,14 @@ def test_an_issuer_named_later_never_receives_stored_secrets(two: TwoIssuers, me
 @pytest.mark.requirement("OAU-09")
 def test_an_issuer_named_before_the_browser_returns_gets_no_code(two: TwoIssuers) -> None:
     honest, evil, visitor = two.honest.tenant, two.evil.tenant, ConsentBrowser(two.honest.plugboard)
-    came = visitor.consent(two.honest.page())
+    callback = visitor.consent(two.honest.page())
     honest.configure(
         authorization_servers=(evil.issuer,),
         also_for=(honest.mcp_url,),
         metadata_changes={"token_endpoint": f"{evil.issuer}/token"},
     )
 
-    assert result_of(visitor.land(came)) == {"connected": two.honest.id}
+    assert result_of(visitor.land(callback)) == {"connected": two.honest.id}
     assert (len(honest.requests_to("token")), evil.requests_to("token")) == (1, [])
 
 
@@ -294,15 +296,15 @@ def test_a_new_issuer_receives_nothing_of_the_old_one(two: TwoIssuers) -> None:
     old = [
         *honest.live_tokens("access"),
         *honest.live_tokens("refresh"),
-        *(str(each.secret) for each in honest.clients.values()),
+        *(str(value.secret) for value in honest.clients.values()),
     ]
     honest.configure(authorization_servers=(evil.issuer,))
 
     assert visitor.connect(two.honest) == {"connected": two.honest.id}
 
-    seen = json.dumps([(each.query, dict(each.headers), each.body) for each in evil.recorded_requests])
+    seen = json.dumps([(request.query, dict(request.headers), request.body) for request in evil.recorded_requests])
     assert len(old) == 3
     assert not [token for token in old if token in seen]
     evil.expire_tokens()
     two.honest.call()
-    assert not [token for token in old if token in json.dumps([each.body for each in evil.recorded_requests])]
+    assert not [token for token in old if token in json.dumps([request.body for request in evil.recorded_requests])]

@@ -199,11 +199,11 @@ def test_the_browser_returns_with_the_outcome(server: ConnectableServer, place: 
 @pytest.mark.requirement("OAU-06")
 def test_a_browser_that_is_not_the_one_that_started_is_sent_to_our_own_page(server: ConnectableServer) -> None:
     visitor = ConsentBrowser(server.plugboard)
-    came = visitor.consent(server.page(returnTo=f"{CONSOLE}/servers"))
+    callback = visitor.consent(server.page(returnTo=f"{CONSOLE}/servers"))
 
-    answers = [ConsentBrowser(server.plugboard).land(came), visitor.land(came)]
+    responses = [ConsentBrowser(server.plugboard).land(callback), visitor.land(callback)]
 
-    assert [each.headers["Location"] for each in answers] == [
+    assert [response.headers["Location"] for response in responses] == [
         "/connected?error=other_browser",
         "/connected?error=expired",
     ]
@@ -213,9 +213,9 @@ def test_a_browser_that_is_not_the_one_that_started_is_sent_to_our_own_page(serv
 @pytest.mark.parametrize("name", ["returnTo", "return_to", "next", "redirect_uri", "url"])
 def test_parameters_added_to_the_callback_do_not_change_the_return_url(server: ConnectableServer, name: str) -> None:
     visitor = ConsentBrowser(server.plugboard)
-    came = visitor.consent(server.page()).with_added((name, "https://evil.example"))
+    callback = visitor.consent(server.page()).with_added((name, "https://evil.example"))
 
-    assert visitor.land(came).headers["Location"] == f"/connected?connected={server.id}"
+    assert visitor.land(callback).headers["Location"] == f"/connected?connected={server.id}"
 
 
 def test_without_configured_origins_only_this_service_is_allowed(plugboard: Plugboard, provider: OAuthProvider) -> None:
@@ -246,8 +246,8 @@ def test_the_host_header_changes_nothing(
     begun = server.workspace.admin.get(f"{server.path}/oauth/authorize", headers=headers)
     page = urlsplit(begun.json()["authUrl"])
     onward = visitor.press(page.path, **headers)
-    came = visitor.consent(server.page())
-    landed = visitor.land(came, **headers)
+    callback = visitor.consent(server.page())
+    landed = visitor.land(callback, **headers)
 
     assert f"{page.scheme}://{page.netloc}" == PUBLIC
     assert (
@@ -257,7 +257,9 @@ def test_the_host_header_changes_nothing(
     assert landed.headers["Location"] == f"/connected?connected={server.id}"
     (exchange,) = server.tenant.requests_to("token")
     assert exchange.fields["redirect_uri"] == f"{PUBLIC}/api/mcp/oauth/external/callback"
-    assert "evil" not in str([(each.query, each.headers, each.body) for each in server.tenant.recorded_requests])
+    assert "evil" not in str(
+        [(request.query, request.headers, request.body) for request in server.tenant.recorded_requests]
+    )
 
 
 PIECES = st.sampled_from(

@@ -12,8 +12,8 @@ from api.errors import ServiceUnavailable
 def test_concurrent_connects_are_limited_per_workspace() -> None:
     starts = ConsentStartLimit()
     entered = [starts.enter("greedy") for _ in range(FOR_A_WORKSPACE)]
-    for each in entered:
-        each.__enter__()
+    for item in entered:
+        item.__enter__()
 
     with pytest.raises(ServiceUnavailable), starts.enter("greedy"):
         pass

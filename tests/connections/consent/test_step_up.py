@@ -23,7 +23,7 @@ def owner(plugboard: Plugboard) -> WorkspaceOwner:
 
 
 def requested_scopes(tenant: Tenant) -> list[list[str]]:
-    return [sorted(each.query["scope"].split()) for each in tenant.requests_to("authorize")]
+    return [sorted(request.query["scope"].split()) for request in tenant.requests_to("authorize")]
 
 
 @pytest.mark.requirement("OAU-17")
@@ -34,20 +34,24 @@ def test_a_tool_that_needs_more_scopes_names_them_and_works_once_they_are_grante
     agent = owner.agent(server)
     assert owner.whoami(agent)["scopes"] == ["read"]
 
-    called = owner.call(agent, "admin")
-    assert failure_kind(called) == "reconnect_required"
-    assert "scopes: admin." in called["text"]
-    told = owner.status(server)
-    assert (told["connected"], told["reconnectRequired"]) == (True, False)
-    assert (told["scopes"], told["askedScopes"], told["missingScopes"]) == (["read"], ["read"], ["admin"])
+    result = owner.call(agent, "admin")
+    assert failure_kind(result) == "reconnect_required"
+    assert "scopes: admin." in result["text"]
+    status = owner.status(server)
+    assert (status["connected"], status["reconnectRequired"]) == (True, False)
+    assert (status["scopes"], status["askedScopes"], status["missingScopes"]) == (["read"], ["read"], ["admin"])
 
     owner.connected(server)
 
     assert owner.call(agent, "admin")["isError"] is False
     assert owner.whoami(agent)["scopes"] == ["read", "admin"]
     assert requested_scopes(acme) == [["read"], ["admin", "read"]]
-    told = owner.status(server)
-    assert (told["askedScopes"], told["scopes"], told["missingScopes"]) == (["read", "admin"], ["read", "admin"], [])
+    status = owner.status(server)
+    assert (status["askedScopes"], status["scopes"], status["missingScopes"]) == (
+        ["read", "admin"],
+        ["read", "admin"],
+        [],
+    )
 
 
 @pytest.mark.requirement("OAU-17")
@@ -80,15 +84,15 @@ def test_scopes_that_the_provider_never_grants_are_not_requested_again(owner: Wo
     agent = owner.agent(server)
     assert failure_kind(owner.call(agent, "admin")) == "reconnect_required"
     owner.connected(server)
-    asked = len(acme.requests_to("mcp"))
+    request_count = len(acme.requests_to("mcp"))
 
-    called = owner.call(agent, "admin")
+    result = owner.call(agent, "admin")
 
-    assert failure_kind(called) == "upstream_refused"
-    assert "403" in called["text"]
-    assert len([each for each in acme.requests_to("mcp")[asked:] if '"admin"' in each.body]) == 1
-    told = owner.status(server)
-    assert (told["scopes"], told["missingScopes"], told["reconnectRequired"]) == (["read"], ["admin"], False)
+    assert failure_kind(result) == "upstream_refused"
+    assert "403" in result["text"]
+    assert len([request for request in acme.requests_to("mcp")[request_count:] if '"admin"' in request.body]) == 1
+    status = owner.status(server)
+    assert (status["scopes"], status["missingScopes"], status["reconnectRequired"]) == (["read"], ["admin"], False)
     assert owner.whoami(agent)["scopes"] == ["read"]
 
 

@@ -41,16 +41,16 @@ def test_the_tokens_of_a_disconnected_service_are_revoked(
     tenant = provider.tenant(service)
     until_held = {kind: tenant.live_tokens(kind) for kind in ("access", "refresh")}
 
-    told = owner.disconnect(server)
+    status = owner.disconnect(server)
 
-    assert (told["connected"], told["account"], told["scopes"], told["expiresAt"]) == (False, None, [], None)
+    assert (status["connected"], status["account"], status["scopes"], status["expiresAt"]) == (False, None, [], None)
     assert stored_grants(owner) == 0
     wait_until(lambda: revocation_jobs(owner.workspace.plugboard) == [])
     assert len(until_held["access"]) == 1
     # HubSpot lets nothing but the refresh token be revoked; its access token ends within half an hour
     assert tenant.live_tokens("access") == (until_held["access"] if service == "hubspot" else [])
     assert tenant.live_tokens("refresh") == []
-    assert owner.status(server) == told
+    assert owner.status(server) == status
 
 
 @pytest.mark.requirement("OAU-15")
@@ -61,11 +61,11 @@ def test_the_tokens_of_a_disconnected_remote_server_are_revoked(owner: Workspace
     wait_until(lambda: revocation_jobs(owner.workspace.plugboard) == [])
 
     assert (acme.live_tokens("access"), acme.live_tokens("refresh")) == ([], [])
-    assert [asked.fields["token_type_hint"] for asked in acme.requests_to("revoke")] == [
+    assert [request.fields["token_type_hint"] for request in acme.requests_to("revoke")] == [
         "refresh_token",
         "access_token",
     ]
-    assert {asked.status for asked in acme.requests_to("revoke")} == {200}
+    assert {request.status for request in acme.requests_to("revoke")} == {200}
 
 
 @pytest.mark.requirement("OAU-15")
@@ -80,10 +80,10 @@ def test_a_disconnect_affects_the_next_call_in_every_process(
 
     owner.disconnect(server)
     acme.wait_until_held("revoke")
-    asked = len(acme.requests_to("mcp"))
+    request_count = len(acme.requests_to("mcp"))
 
     assert failure_kind(there.call(agent, "whoami")) == failure_kind(owner.call(agent, "whoami")) == "not_connected"
-    assert len(acme.requests_to("mcp")) == asked
+    assert len(acme.requests_to("mcp")) == request_count
     assert there.status(server)["connected"] is False
     assert len(acme.live_tokens("access")) == 1
     acme.release_held()
@@ -109,9 +109,9 @@ def test_a_new_connection_works_in_every_process(
 def test_disconnecting_is_idempotent(owner: WorkspaceOwner, provider: OAuthProvider) -> None:
     server = owner.connected(owner.service("notion"))
 
-    answers = [owner.disconnect(server) for _ in range(3)]
+    responses = [owner.disconnect(server) for _ in range(3)]
 
-    assert answers[0] == answers[1] == answers[2]
+    assert responses[0] == responses[1] == responses[2]
     assert owner.audited("server.disconnected") == [("server.disconnected", "api_key")]
     wait_until(lambda: revocation_jobs(owner.workspace.plugboard) == [])
     assert len(provider.tenant("notion").requests_to("revoke")) == 1
@@ -133,9 +133,9 @@ def test_a_grant_that_the_provider_revoked_can_be_disconnected(owner: WorkspaceO
     assert failure_kind(owner.call(owner.agent(server), "whoami")) == "reconnect_required"
     assert owner.status(server)["reconnectRequired"] is True
 
-    told = owner.disconnect(server)
+    status = owner.disconnect(server)
 
-    assert (told["connected"], told["reconnectRequired"]) == (False, False)
+    assert (status["connected"], status["reconnectRequired"]) == (False, False)
     assert stored_grants(owner) == 0
     wait_until(lambda: revocation_jobs(owner.workspace.plugboard) == [])
 
@@ -149,7 +149,7 @@ def test_a_call_in_progress_finishes_and_the_next_one_finds_no_connection(
     server = owner.connected(owner.remote(acme))
     agent = owner.agent(server)
     owner.whoami(agent)
-    asked = len(acme.requests_to("mcp"))
+    request_count = len(acme.requests_to("mcp"))
     acme.inject_fault("mcp", Fault("hold", after=True))
     called: list[object] = []
 
@@ -162,7 +162,7 @@ def test_a_call_in_progress_finishes_and_the_next_one_finds_no_connection(
 
     assert called == ["still here"]
     assert failure_kind(owner.call(agent, "whoami")) == "not_connected"
-    assert len(acme.requests_to("mcp")) == asked + 1
+    assert len(acme.requests_to("mcp")) == request_count + 1
 
 
 @pytest.mark.requirement("OAU-15")

@@ -61,8 +61,8 @@ def test_detaching_and_deleting_a_server_revokes_its_grant(owner: WorkspaceOwner
     for _ in range(12):  # more than are taken off in one write
         owner.agent(server)
 
-    refused = owner.delete(server)
-    assert (refused.status_code, is_intact(owner, acme)) == (409, True)
+    response = owner.delete(server)
+    assert (response.status_code, is_intact(owner, acme)) == (409, True)
 
     assert owner.delete(server, params={"detach": "true"}).status_code == 204
     assert stored_grants(owner) == 0
@@ -77,11 +77,11 @@ def test_a_refused_change_revokes_nothing(owner: WorkspaceOwner, acme: Tenant, w
     old = {"If-Match": '"1"'}
 
     if way == "delete":
-        answer = owner.delete(server, headers=old)
+        response = owner.delete(server, headers=old)
     else:
-        answer = owner.admin.put(owner.path(server), json={"url": ELSEWHERE}, headers=old)
+        response = owner.admin.put(owner.path(server), json={"url": ELSEWHERE}, headers=old)
 
-    assert answer.status_code == 412
+    assert response.status_code == 412
     assert is_intact(owner, acme)
     assert owner.whoami(owner.agent(server))["person"] == "Ada"
 
@@ -104,10 +104,10 @@ def test_a_server_with_a_new_origin_loses_its_grant(
 ) -> None:
     server = owner.connected(owner.remote(acme))
 
-    answer = owner.admin.put(owner.path(server), json=change)
+    response = owner.admin.put(owner.path(server), json=change)
 
-    assert answer.status_code == 200, answer.text
-    assert answer.json().get("oauthConnected") in (False, None) or "oauthGrant" in change
+    assert response.status_code == 200, response.text
+    assert response.json().get("oauthConnected") in (False, None) or "oauthGrant" in change
     assert stored_grants(owner) == 0
     assert is_revoked(owner, acme)
 
@@ -124,9 +124,9 @@ def test_a_change_that_keeps_the_resource_keeps_the_grant(
 ) -> None:
     server = owner.connected(owner.remote(acme))
 
-    answer = owner.admin.put(owner.path(server), json=change)
+    response = owner.admin.put(owner.path(server), json=change)
 
-    assert answer.json()["oauthConnected"] is True
+    assert response.json()["oauthConnected"] is True
     assert is_intact(owner, acme)
 
 
@@ -192,8 +192,8 @@ def test_the_grants_of_a_workspace_are_revoked_after_its_data_keys_are_destroyed
 def test_a_refused_deletion_of_a_workspace_keeps_its_grants(owner: WorkspaceOwner, acme: Tenant) -> None:
     server = owner.connected(owner.remote(acme))
 
-    answer = owner.admin.delete(owner.workspace.path, headers={"If-Match": '"77"'})
+    response = owner.admin.delete(owner.workspace.path, headers={"If-Match": '"77"'})
 
-    assert answer.status_code == 412
+    assert response.status_code == 412
     assert is_intact(owner, acme)
     assert owner.whoami(owner.agent(server))["person"] == "Ada"

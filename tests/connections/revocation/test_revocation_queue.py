@@ -129,7 +129,7 @@ async def test_a_starting_process_runs_pending_revocations_first(
     notion = await disconnect()
     notion.clear_faults()
     clock.advance(CLAIM_SECONDS)
-    asked = len(notion.requests_to("revoke"))
+    request_count = len(notion.requests_to("revoke"))
     notion.inject_fault("revoke", Fault("hold", after=True))
 
     def served_again() -> None:
@@ -139,7 +139,7 @@ async def test_a_starting_process_runs_pending_revocations_first(
 
     await asyncio.to_thread(served_again)
 
-    assert len(notion.requests_to("revoke")) == asked + 1
+    assert len(notion.requests_to("revoke")) == request_count + 1
     assert notion.live_tokens("access") == []
 
 
@@ -177,12 +177,12 @@ async def test_two_processes_share_the_queue_without_duplicates(
     clock.advance(CLAIM_SECONDS)
 
     async with process(settings, clock) as one, process(settings, clock) as other:
-        outboxes = [each.connections.revocation_queue for each in (one, other, one, other)]
+        outboxes = [item.connections.revocation_queue for item in (one, other, one, other)]
         await asyncio.gather(*(outbox.work_off() for outbox in outboxes))
         assert await pending_jobs(one) == []
 
-    told = [asked.fields["token"] for asked in notion.requests_to("revoke")[before:]]
-    assert len(told) == len(set(told)) == 6
+    texts = [request.fields["token"] for request in notion.requests_to("revoke")[before:]]
+    assert len(texts) == len(set(texts)) == 6
     assert notion.live_tokens("access") == []
 
 
@@ -255,15 +255,15 @@ async def test_retries_become_rarer_and_end_after_a_week(
 
 async def test_retry_after_is_respected(disconnect: Disconnect, settings: Settings, clock: StillClock) -> None:
     notion = await disconnect(fault=Fault("busy", retry_after=3000))
-    asked = len(notion.requests_to("revoke"))
+    request_count = len(notion.requests_to("revoke"))
     async with process(settings, clock) as parts:
         clock.advance(2999)
         await parts.connections.revocation_queue.work_off()
-        assert len(notion.requests_to("revoke")) == asked
+        assert len(notion.requests_to("revoke")) == request_count
 
         clock.advance(1)
         await parts.connections.revocation_queue.work_off()
-        assert len(notion.requests_to("revoke")) == asked + 1
+        assert len(notion.requests_to("revoke")) == request_count + 1
 
 
 @pytest.mark.requirement("OAU-15")
@@ -320,14 +320,14 @@ async def test_tokens_of_another_app_wait_until_that_app_is_configured_again(
     tenant = await disconnect(service)
     tenant.clear_faults()
     clock.advance(CLAIM_SECONDS)
-    asked = len(tenant.requests_to("revoke"))
+    request_count = len(tenant.requests_to("revoke"))
     other = {service.upper(): OAuthApp("another-app", Secret("canary-of-another"))} if app == "another" else {}
     without = {name: mine for name, mine in settings.oauth_apps.items() if name != service.upper()}
 
     async with process(replace(settings, oauth_apps=without | other), clock) as parts:
         await parts.connections.revocation_queue.work_off()
         assert len(await pending_jobs(parts)) == needs_it
-        assert (len(tenant.requests_to("revoke")) == asked) is needs_it
+        assert (len(tenant.requests_to("revoke")) == request_count) is needs_it
     async with process(settings, clock) as parts:
         clock.advance(KEPT_SECONDS / 2)
         await parts.connections.revocation_queue.work_off()
@@ -365,14 +365,14 @@ async def test_a_client_authenticates_after_its_server_was_deleted(
     acme.inject_fault("revoke", TROUBLE["an outage"], times=None)
     await asyncio.to_thread(connected_and_deleted, timed, acme, way)
     acme.clear_faults()
-    asked = len(acme.requests_to("revoke"))
+    request_count = len(acme.requests_to("revoke"))
 
     async with process(timed.settings, clock) as parts:
         clock.advance(CLAIM_SECONDS)
         await parts.connections.revocation_queue.work_off()
         assert await pending_jobs(parts) == []
 
-    assert [each.status for each in acme.requests_to("revoke")[asked:]] == [200, 200]
+    assert [request.status for request in acme.requests_to("revoke")[request_count:]] == [200, 200]
     assert (acme.live_tokens("access"), acme.live_tokens("refresh")) == ([], [])
 
 

@@ -31,9 +31,9 @@ class StoreWrapper:
     ctx: WorkspaceContext
 
     async def server(self, server_id: str) -> McpServer:
-        found = await ServerRecords(self.parts.store, self.ctx).get(server_id)
-        assert found is not None
-        return found
+        result = await ServerRecords(self.parts.store, self.ctx).get(server_id)
+        assert result is not None
+        return result
 
     async def left(self) -> int:
         return len(await self.parts.store.query(SYSTEM, PREFIX))

@@ -50,10 +50,10 @@ class WorkerProcess:
 
     def assert_dead(self) -> None:
         try:
-            told = self.outcome()
+            text = self.outcome()
         except (EOFError, ConnectionError):
             return
-        raise AssertionError(f"it lived and got {told}")
+        raise AssertionError(f"it lived and got {text}")
 
 
 @dataclass(frozen=True)
@@ -90,19 +90,19 @@ class Pool:
 
     def victim(self) -> WorkerProcess:
         """One that the test is going to kill."""
-        found = self.take(1)[0]
-        self.members.remove(found)
-        return found
+        result = self.take(1)[0]
+        self.members.remove(result)
+        return result
 
     def run(self, order: RefreshOrder, processes: int) -> Outcome:
         """What all callers of all processes got."""
         return outcome_of(self.start(order, processes))
 
     def start(self, order: RefreshOrder, processes: int) -> list[WorkerProcess]:
-        asked = self.take(processes)
-        for member in asked:
+        requested = self.take(processes)
+        for member in requested:
             member.start(order)
-        return asked
+        return requested
 
     def close(self) -> None:
         for member in self.members:

@@ -91,17 +91,17 @@ class Process:
     ctx: WorkspaceContext
 
     async def server(self, server_id: str) -> Server:
-        found = await ServerRecords(self.parts.store, self.ctx).get(server_id)
-        assert found is not None
-        return found
+        result = await ServerRecords(self.parts.store, self.ctx).get(server_id)
+        assert result is not None
+        return result
 
     async def fresh(self, server_id: str, refused: AccessToken | None = None) -> AccessToken:
         return await self.keeper.get(self.ctx, await self.server(server_id), refused=refused)
 
     async def grant(self, server_id: str) -> Grant:
-        found = await self.grant_or_none(server_id)
-        assert found is not None
-        return found
+        result = await self.grant_or_none(server_id)
+        assert result is not None
+        return result
 
     async def grant_or_none(self, server_id: str) -> Grant | None:
         return await GrantRepository(self.parts.store, self.ctx).get(server_id)
@@ -160,7 +160,7 @@ async def until_held(tenant: Tenant, n: int = 1) -> None:
 
 def step_of(changes: Sequence[Change]) -> str:
     """Whether it is `lease` or `tokens` (or why there are none) that is stored of a grant; empty for anything else."""
-    grants = [each.data for each in changes if isinstance(each, Put) and each.key.sk.startswith(PREFIX)]
+    grants = [change.data for change in changes if isinstance(change, Put) and change.key.sk.startswith(PREFIX)]
     if not grants:
         return ""
     if grants[0]["lease"]["owner"]:

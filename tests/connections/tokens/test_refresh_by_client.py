@@ -38,19 +38,19 @@ def test_a_tool_is_called_without_user_consent(owner: WorkspaceOwner, provider: 
     server = machine(owner, acme)
     assert acme.requests_to("token") == []
 
-    told = owner.whoami(owner.agent(server))
+    account = owner.whoami(owner.agent(server))
 
-    assert told["client"] == "machine"
+    assert account["client"] == "machine"
     assert acme.counts["client_credentials"] == 1
 
 
 def test_no_consent_is_requested(owner: WorkspaceOwner, provider: OAuthProvider) -> None:
     server = machine(owner, provider.tenant("acme"))
 
-    answer = owner.admin.get(owner.path(server, "/oauth/authorize"))
+    response = owner.admin.get(owner.path(server, "/oauth/authorize"))
 
-    assert answer.status_code == 409
-    assert "requests tokens on its own" in answer.json()["detail"]
+    assert response.status_code == 409
+    assert "requests tokens on its own" in response.json()["detail"]
 
 
 async def test_many_callers_of_many_processes_share_one_token_until_it_ends(
@@ -60,10 +60,10 @@ async def test_many_callers_of_many_processes_share_one_token_until_it_ends(
     server = machine(owner, acme)
     async with process(owner) as here, process(owner) as there:
         for generation in (1, 2):
-            got = await asyncio.gather(*(each.fresh(server) for each in (here, there) for _ in range(50)))
+            results = await asyncio.gather(*(item.fresh(server) for item in (here, there) for _ in range(50)))
 
-            assert {each.generation for each in got} == {generation}
-            assert {each.token for each in got} == {acme.live_tokens("access")[-1]}
+            assert {result.generation for result in results} == {generation}
+            assert {result.token for result in results} == {acme.live_tokens("access")[-1]}
             assert acme.counts["client_credentials"] == generation
             here.clock.seconds = there.clock.seconds = A_LIFE
 
@@ -113,15 +113,15 @@ async def test_a_grant_requested_for_a_replaced_client_is_not_stored(
     server = machine(owner, acme)
     acme.inject_fault("metadata", Fault("hold"))
     async with process(owner) as here:
-        asked = asyncio.create_task(here.fresh(server))
+        tasks = asyncio.create_task(here.fresh(server))
         await asyncio.to_thread(acme.wait_until_held, "metadata")
         changed = {"config": {"clientId": "other", "clientSecret": "canary-other"}}
         assert owner.admin.put(owner.path(server), json=changed).status_code == 200
         acme.release_held()
 
-        got = await asked
+        results = await tasks
         assert (await here.grant(server)).client.id == "other"
-        assert acme.grants.token(got.token).family.client == "other"
+        assert acme.grants.token(results.token).family.client == "other"
 
 
 @pytest.mark.parametrize("change", ["deleted", "moved", "by consent"])
@@ -132,7 +132,7 @@ async def test_a_grant_requested_for_a_changed_server_is_not_stored(
     server = machine(owner, acme)
     acme.inject_fault("metadata", Fault("hold"))
     async with process(owner) as here:
-        asked = asyncio.create_task(here.fresh(server))
+        tasks = asyncio.create_task(here.fresh(server))
         await asyncio.to_thread(acme.wait_until_held, "metadata")
         if change == "deleted":
             assert owner.delete(server).status_code == 204
@@ -145,7 +145,7 @@ async def test_a_grant_requested_for_a_changed_server_is_not_stored(
         acme.release_held()
 
         with pytest.raises(NotConnected):
-            await asked
+            await tasks
         assert await here.grant_or_none(server) is None
     assert acme.requests_to("token") == []
 
@@ -169,13 +169,13 @@ async def test_tokens_received_after_a_disconnect_are_not_stored(
     server = machine(owner, acme)
     acme.inject_fault("token", Fault("hold", after=True))
     async with process(owner) as here:
-        asked = asyncio.create_task(here.fresh(server))
+        tasks = asyncio.create_task(here.fresh(server))
         await until_held(acme)
         owner.disconnect(server)
         acme.release_held()
 
-        got = await asked
-        assert got.token == acme.live_tokens("access")[-1]
+        results = await tasks
+        assert results.token == acme.live_tokens("access")[-1]
         assert acme.counts["client_credentials"] == 2
 
 

@@ -28,9 +28,9 @@ async def test_fifty_callers_share_one_refresh(owner: WorkspaceOwner, provider: 
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
     async with process(owner, ahead=A_LIFE) as here:
-        got = await asyncio.gather(*(here.fresh(server) for _ in range(50)))
+        results = await asyncio.gather(*(here.fresh(server) for _ in range(50)))
 
-    assert {each.token for each in got} == {acme.live_tokens("access")[-1]}
+    assert {result.token for result in results} == {acme.live_tokens("access")[-1]}
     assert acme.families[0].presented == [1, 0]
 
 
@@ -74,10 +74,10 @@ async def test_two_workspaces_with_the_same_upstream_share_nothing(
     one, other = WorkspaceOwner.at(plugboard), WorkspaceOwner.at(plugboard)
     ours, theirs = one.connected(one.remote(acme)), other.connected(other.remote(acme))
     async with process(one, ahead=A_LIFE) as here, process(other, ahead=A_LIFE) as there:
-        got = await asyncio.gather(here.fresh(ours), there.fresh(theirs))
+        results = await asyncio.gather(here.fresh(ours), there.fresh(theirs))
 
-        assert got[0].token != got[1].token
-        assert [each.presented for each in acme.families] == [[1, 0], [1, 0]]
+        assert results[0].token != results[1].token
+        assert [family.presented for family in acme.families] == [[1, 0], [1, 0]]
         assert await here.grant_or_none(theirs) is None
 
 
@@ -113,7 +113,7 @@ async def test_a_token_without_a_lifetime_is_refreshed_when_the_upstream_rejects
         second = await here.fresh(server, refused=first)
         third = await here.fresh(server, refused=first)
 
-    assert [each.generation for each in (first, second, third)] == [0, 1, 1]
+    assert [item.generation for item in (first, second, third)] == [0, 1, 1]
     assert (first.renew_at, second.token) == (None, third.token)
 
 
@@ -146,7 +146,7 @@ async def test_a_response_without_a_refresh_token_keeps_the_old_one(
             assert (await here.fresh(server)).generation == generation
 
     assert acme.families[0].refreshed == [1, 1, 1, 0]
-    assert len({asked.fields["refresh_token"] for asked in acme.requests_to("token")[1:]}) == 1
+    assert len({request.fields["refresh_token"] for request in acme.requests_to("token")[1:]}) == 1
 
 
 async def test_a_response_with_a_refresh_token_replaces_the_old_one(
@@ -160,7 +160,7 @@ async def test_a_response_with_a_refresh_token_replaces_the_old_one(
             assert (await here.fresh(server)).generation == generation
 
     assert acme.families[0].presented == [1, 1, 1, 0]
-    assert len({asked.fields["refresh_token"] for asked in acme.requests_to("token")[1:]}) == 3
+    assert len({request.fields["refresh_token"] for request in acme.requests_to("token")[1:]}) == 3
 
 
 async def test_callers_waiting_during_a_new_connection_get_a_token_of_the_new_grant(

@@ -37,9 +37,9 @@ async def concurrent_calls(owner: WorkspaceOwner, agent: str) -> Counter[int]:
     path = f"{owner.workspace.agents}/{agent}/tool-calls"
     async with many_callers(owner.workspace.plugboard.url, owner.workspace.key) as caller:
         body = {"toolName": "mcp_remote_whoami", "args": {}}
-        answers = await asyncio.gather(*(caller.post(path, json=body) for _ in range(AT_ONCE)))
-    assert {(answer.status_code, answer.json()["isError"]) for answer in answers} == {(200, False)}
-    return Counter(json.loads(answer.json()["text"])["generation"] for answer in answers)
+        responses = await asyncio.gather(*(caller.post(path, json=body) for _ in range(AT_ONCE)))
+    assert {(response.status_code, response.json()["isError"]) for response in responses} == {(200, False)}
+    return Counter(json.loads(response.json()["text"])["generation"] for response in responses)
 
 
 @pytest.mark.requirement("OAU-13")
@@ -86,9 +86,9 @@ async def test_a_late_rejection_does_not_end_a_newer_token(owner: WorkspaceOwner
         acme.expire_tokens()
         quick = await caller.post(path, json=body)
 
-        answers = [quick, await slow]
+        responses = [quick, await slow]
 
-    assert [json.loads(answer.json()["text"])["generation"] for answer in answers] == [1, 1]
+    assert [json.loads(response.json()["text"])["generation"] for response in responses] == [1, 1]
     assert acme.families[0].presented == [1, 0]
 
 
@@ -102,7 +102,7 @@ def test_a_call_with_a_rejected_token_is_repeated_once_with_a_new_one(
     acme.expire_tokens()
 
     assert owner.whoami(agent)["generation"] == 1
-    assert [each.status for each in acme.requests_to("mcp")[before:]] == [401, 200]
+    assert [request.status for request in acme.requests_to("mcp")[before:]] == [401, 200]
 
 
 def test_a_token_refreshed_for_the_call_is_refreshed_again_if_rejected(
@@ -127,7 +127,7 @@ def test_a_second_rejection_is_reported(owner: WorkspaceOwner, provider: OAuthPr
     failed = owner.call(agent, "whoami")
 
     assert failure_kind(failed) == "upstream_refused"
-    assert [each.status for each in acme.requests_to("mcp")[before:]] == [401, 401]
+    assert [request.status for request in acme.requests_to("mcp")[before:]] == [401, 401]
     assert acme.families[0].presented == [1, 0]
     assert owner.whoami(agent)["generation"] == 1
 

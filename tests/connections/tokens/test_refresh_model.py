@@ -85,14 +85,14 @@ class MemoryStore:
         raise NotImplementedError
 
     async def write(self, *changes: Change) -> None:
-        if failed := [each.key for each in changes if not self._holds(each)]:
+        if failed := [change.key for change in changes if not self._holds(change)]:
             raise Conflict(failed)
-        for each in changes:
-            match each:
+        for change in changes:
+            match change:
                 case Put():
-                    self._items[each.key] = each.version, msgspec.json.encode(each.data)
+                    self._items[change.key] = change.version, msgspec.json.encode(change.data)
                 case Delete():
-                    self._items.pop(each.key, None)
+                    self._items.pop(change.key, None)
                 case Check():
                     pass
 
@@ -140,7 +140,7 @@ class Simulation:
     def kill(self, process: int) -> None:
         self.dead.add(process)
         self.was_unlucky |= process == self.unstored
-        self.waiting = [each for each in self.waiting if each.process != process]
+        self.waiting = [item for item in self.waiting if item.process != process]
 
     def may_pass(self) -> bool:
         return self.holder is None or self.holder in self.dead
@@ -295,9 +295,11 @@ async def play(script: Sequence[tuple[str, int]], processes: int, callers: int) 
     """What all callers of those who live have got in the end."""
     setting = await set_up()
     world, server = setting.world, replace(SERVER, version=1)
-    keepers = [setting.keeper(each) for each in range(processes)]
-    asked = [(each, keepers[each].get(setting.ctx, server)) for each in range(processes) for _ in range(callers)]
-    tasks = [(each, asyncio.create_task(wanted)) for each, wanted in asked]
+    keepers = [setting.keeper(number) for number in range(processes)]
+    requests = [
+        (number, keepers[number].get(setting.ctx, server)) for number in range(processes) for _ in range(callers)
+    ]
+    tasks = [(item, asyncio.create_task(wanted)) for item, wanted in requests]
     await settled()
     moves = iter(script)
     for step in range(10_000):
@@ -308,12 +310,12 @@ async def play(script: Sequence[tuple[str, int]], processes: int, callers: int) 
         await settled()
     else:
         raise AssertionError("they never came to an end")
-    got = await asyncio.gather(*living, return_exceptions=True)
+    results = await asyncio.gather(*living, return_exceptions=True)
     everybody = asyncio.all_tasks() - {asyncio.current_task()}
     for task in everybody:
         task.cancel()
     await asyncio.gather(*everybody, return_exceptions=True)
-    return setting, got
+    return setting, results
 
 
 @settings(max_examples=300, deadline=None)
@@ -321,11 +323,11 @@ async def play(script: Sequence[tuple[str, int]], processes: int, callers: int) 
 def test_no_sequence_of_events_spends_a_refresh_token_twice(
     script: list[tuple[str, int]], processes: int, callers: int
 ) -> None:
-    setting, got = asyncio.run(play(script, processes, callers))
+    setting, received = asyncio.run(play(script, processes, callers))
 
     if setting.world.was_unlucky:
         assert setting.endpoint.shown == [0, 0]
-        assert {type(each) for each in got} <= {ReconnectRequired, AccessToken}
+        assert {type(item) for item in received} <= {ReconnectRequired, AccessToken}
     else:
         assert setting.endpoint.shown == [0]
-        assert {each.token if isinstance(each, AccessToken) else each for each in got} == {"access-1"}
+        assert {item.token if isinstance(item, AccessToken) else item for item in received} == {"access-1"}

@@ -66,10 +66,10 @@ async def test_no_outage_ends_a_grant(owner: WorkspaceOwner, provider: OAuthProv
     server = owner.connected(owner.remote(acme))
     acme.inject_fault("token", outage, times=2)
     async with process(owner, ahead=A_LIFE) as here, process(owner, ahead=A_LIFE) as there:
-        for each in (here, there):
-            told = await asyncio.gather(*(here.fresh(server) for _ in range(20)), return_exceptions=True)
-            assert {str(problem) for problem in told} == {NOT_AVAILABLE}
-            each.clock.seconds += 3
+        for item in (here, there):
+            results = await asyncio.gather(*(here.fresh(server) for _ in range(20)), return_exceptions=True)
+            assert {str(problem) for problem in results} == {NOT_AVAILABLE}
+            item.clock.seconds += 3
             there.clock.seconds = here.clock.seconds = max(here.clock.seconds, there.clock.seconds)
         assert_still_connected(owner, server)
 
@@ -115,7 +115,7 @@ class QuickTimeoutHttp(AuthServerHttp):
             pool=self._pool,
             seconds=0.2,
             limits=AUTH_SERVER_LIMITS,
-            raised=to_upstream_error,
+            translate=to_upstream_error,
         )
 
 
@@ -150,9 +150,9 @@ async def test_the_old_token_is_used_while_valid_and_requests_back_off(
     server = owner.connected(owner.remote(acme))
     acme.inject_fault("token", Fault("down"))
     async with process(owner, ahead=A_LIFE - 50) as here, process(owner, ahead=A_LIFE - 50) as there:
-        for each in (here, there):
-            got = await asyncio.gather(*(each.fresh(server) for _ in range(20)))
-            assert {one.generation for one in got} == {0}
+        for item in (here, there):
+            results = await asyncio.gather(*(item.fresh(server) for _ in range(20)))
+            assert {result.generation for result in results} == {0}
         assert acme.request_counts["token"] == 2
         here.clock.seconds += 2
 
@@ -166,11 +166,11 @@ async def test_no_request_is_sent_before_retry_after(owner: WorkspaceOwner, prov
     server = owner.connected(owner.remote(acme))
     acme.inject_fault("token", Fault("busy", retry_after=1800))
     async with process(owner, ahead=A_LIFE) as here, process(owner, ahead=A_LIFE) as there:
-        for each in (here, there):
-            with pytest.raises(TokenTemporarilyUnavailable) as told:
-                await each.fresh(server)
-            assert 1799 < (told.value.retry_after or 0) <= 1.2 * 1800
-            each.clock.seconds += 1
+        for item in (here, there):
+            with pytest.raises(TokenTemporarilyUnavailable) as raised:
+                await item.fresh(server)
+            assert 1799 < (raised.value.retry_after or 0) <= 1.2 * 1800
+            item.clock.seconds += 1
         here.clock.seconds = A_LIFE + 1799
         with pytest.raises(TokenTemporarilyUnavailable):
             await here.fresh(server)
@@ -207,9 +207,9 @@ async def test_each_failure_lengthens_the_wait_and_a_success_resets_it(
     waits = []
     async with process(owner, ahead=A_LIFE) as here:
         for _ in range(5):
-            with pytest.raises(TokenTemporarilyUnavailable) as told:
+            with pytest.raises(TokenTemporarilyUnavailable) as raised:
                 await here.fresh(server)
-            waits.append(told.value.retry_after or 0)
+            waits.append(raised.value.retry_after or 0)
             here.clock.seconds += waits[-1] + 0.01
         await here.fresh(server)
 

@@ -17,8 +17,8 @@ ROUNDS = 4
 
 @pytest.fixture(params=["sqlite", "dynamodb"])
 def stage(request: pytest.FixtureRequest) -> RefreshEnvironment:
-    found: RefreshEnvironment = request.getfixturevalue(request.param)
-    return found
+    result: RefreshEnvironment = request.getfixturevalue(request.param)
+    return result
 
 
 @pytest.mark.requirement("OAU-13")
@@ -38,9 +38,9 @@ def test_a_token_is_refreshed_once_for_each_generation(
 
         outcome = pool.run(renewed, PROCESSES)
 
-        [(got, callers)] = outcome.items()
-        assert (callers, got.generation) == (PROCESSES * CALLERS, generation)
-        assert got.token == scene.tenant.live_tokens("access")[-1]
+        [(received, callers)] = outcome.items()
+        assert (callers, received.generation) == (PROCESSES * CALLERS, generation)
+        assert received.token == scene.tenant.live_tokens("access")[-1]
 
     [family] = scene.tenant.families
     assert family.presented == family.refreshed == [1] * ROUNDS + [0]

@@ -28,10 +28,10 @@ async def test_a_revoked_grant_is_marked_and_not_refreshed_again(
     server = owner.connected(owner.remote(acme))
     acme.revoke_grants()
     async with process(owner, ahead=A_LIFE) as here, process(owner, ahead=A_LIFE) as there:
-        asked = [each.fresh(server) for each in (here, there) for _ in range(25)]
-        told = await asyncio.gather(*asked, return_exceptions=True)
+        requests = [item.fresh(server) for item in (here, there) for _ in range(25)]
+        results = await asyncio.gather(*requests, return_exceptions=True)
 
-        assert {type(each) for each in told} == {ReconnectRequired}
+        assert {type(result) for result in results} == {ReconnectRequired}
         with pytest.raises(ReconnectRequired):
             await here.fresh(server)
     assert len(acme.requests_to("token")) == 2  # one of them to connect
@@ -123,9 +123,9 @@ async def test_a_correctable_error_ends_no_grant(owner: WorkspaceOwner, provider
     server = owner.connected(owner.remote(acme))
     acme.inject_fault("token", Fault("text", body=f'{{"error": "{word}", "error_description": "<b>canary</b>"}}'))
     async with process(owner, ahead=A_LIFE) as here:
-        with pytest.raises(TokenTemporarilyUnavailable) as told:
+        with pytest.raises(TokenTemporarilyUnavailable) as raised:
             await here.fresh(server)
-        assert told.value.text == f"The authorization server refuses to refresh the tokens ({word})."
+        assert raised.value.text == f"The authorization server refuses to refresh the tokens ({word})."
         here.clock.seconds += 2
 
         assert (await here.fresh(server)).generation == 1

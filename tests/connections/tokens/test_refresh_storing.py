@@ -75,9 +75,9 @@ async def test_tokens_are_stored_despite_a_lost_response_of_the_store(
     server = owner.connected(owner.remote(acme))
     busy = with_store(lambda store: FailingStore(store, 1, after=True))
     async with process(owner, ahead=A_LIFE, equipped=busy) as here, process(owner, ahead=A_LIFE) as there:
-        got = await asyncio.gather(*(here.fresh(server) for _ in range(50)))
+        results = await asyncio.gather(*(here.fresh(server) for _ in range(50)))
 
-        assert {each.token for each in got} == {(await there.fresh(server)).token}
+        assert {result.token for result in results} == {(await there.fresh(server)).token}
     assert_one_renewal(acme)
 
 
@@ -89,9 +89,9 @@ async def test_tokens_are_stored_as_soon_as_the_store_is_no_longer_busy(
     server = owner.connected(owner.remote(acme))
     busy = with_store(lambda store: FailingStore(store, 4))
     async with process(owner, ahead=A_LIFE, equipped=busy) as here, process(owner, ahead=A_LIFE) as there:
-        asked = [asyncio.create_task(each.fresh(server)) for each in (here, there) for _ in range(10)]
+        requests = [asyncio.create_task(item.fresh(server)) for item in (here, there) for _ in range(10)]
 
-        assert {(await each).token for each in asked} == {acme.live_tokens("access")[-1]}
+        assert {(await request).token for request in requests} == {acme.live_tokens("access")[-1]}
     assert_one_renewal(acme)
 
 
@@ -128,13 +128,13 @@ async def test_a_stopping_process_stores_received_tokens(owner: WorkspaceOwner, 
     server = owner.connected(owner.remote(acme))
     acme.inject_fault("token", Fault("hold"))
     async with process(owner, ahead=A_LIFE, equipped=with_store(lambda store: FailingStore(store, 3))) as here:
-        asked = asyncio.create_task(here.fresh(server))
+        tasks = asyncio.create_task(here.fresh(server))
         await until_held(acme)
         asyncio.get_running_loop().call_later(0.05, acme.release_held)
 
         await here.parts.close()
 
-        assert (await asked).generation == 1
+        assert (await tasks).generation == 1
     async with process(owner, ahead=A_LIFE) as next_one:
         assert (await next_one.fresh(server)).token == acme.live_tokens("access")[-1]
     assert_one_renewal(acme)
@@ -178,15 +178,15 @@ async def test_a_shutdown_is_not_delayed_forever(
 
     busy = with_store(lambda store: FailingStore(store, 1_000_000))
     async with process(owner, clock=clock, pause=pause, equipped=busy) as here:
-        asked = asyncio.create_task(here.fresh(server))
+        tasks = asyncio.create_task(here.fresh(server))
         await has_waited_long.wait()  # it goes on for as long as nobody stops it
         await here.keeper.finish()
 
         with pytest.raises(TokenTemporarilyUnavailable):
-            await asked
+            await tasks
     assert 650 < sum(pauses) < 670
     assert max(pauses) < RefreshPolicy().grace
-    assert [each.levelno for each in caplog.records].count(logging.CRITICAL) == 1
+    assert [record.levelno for record in caplog.records].count(logging.CRITICAL) == 1
     assert all(token not in caplog.text for token in [*acme.live_tokens("access"), *acme.live_tokens("refresh")])
 
 
@@ -199,7 +199,7 @@ async def test_tokens_are_stored_under_keys_rotated_during_the_request(
     server = owner.connected(owner.remote(acme))
     acme.inject_fault("token", Fault("hold"))
     async with process(owner, ahead=A_LIFE) as here, process(owner) as operator:
-        asked = asyncio.create_task(here.fresh(server))
+        tasks = asyncio.create_task(here.fresh(server))
         await until_held(acme)
         partition = here.ctx.partition
         await operator.parts.key_ring.rotate(partition)
@@ -207,7 +207,7 @@ async def test_tokens_are_stored_under_keys_rotated_during_the_request(
         assert (done.resealed_values, done.retired_keys) == (3, 1)  # two tokens, and our secret there
         acme.release_held()
 
-        assert (await asked).generation == 1
+        assert (await tasks).generation == 1
         here.parts.key_ring.forget(partition)
         here.clock.seconds += A_LIFE
         assert (await here.fresh(server)).generation == 2  # with the refresh token that was sealed anew
@@ -254,14 +254,14 @@ async def test_tokens_are_stored_after_an_outage_of_the_root_key(
         keeper = with_token_refresh(
             replace(here.parts, connections=replace(here.parts.connections, sealer=sealer)), RefreshPolicy()
         ).connections.tokens
-        asked = asyncio.create_task(keeper.get(here.ctx, await here.server(server)))
+        tasks = asyncio.create_task(keeper.get(here.ctx, await here.server(server)))
         await until_held(acme)
         await operator.parts.key_ring.rotate(here.ctx.partition)  # so that a key is needed that nobody remembers
         roots.times = 3
         acme.release_held()
 
-        assert (await asked).generation == 1
-        assert (await here.fresh(server)).token == (await asked).token
+        assert (await tasks).generation == 1
+        assert (await here.fresh(server)).token == (await tasks).token
         assert roots.times == 0
 
 
@@ -279,13 +279,13 @@ async def test_tokens_received_after_a_disconnect_are_revoked(owner: WorkspaceOw
     server = owner.connected(owner.remote(acme))
     acme.inject_fault("token", Fault("hold", after=True))
     async with process(owner, ahead=A_LIFE) as here:
-        asked = asyncio.create_task(here.fresh(server))
+        tasks = asyncio.create_task(here.fresh(server))
         await until_held(acme)
         owner.disconnect(server)
         acme.release_held()
 
         with pytest.raises(NotConnected):
-            await asked
+            await tasks
         assert await here.grant_or_none(server) is None
         await revoked(here)
     assert (acme.live_tokens("access"), acme.live_tokens("refresh")) == ([], [])
@@ -300,17 +300,17 @@ async def test_tokens_received_after_a_deletion_are_revoked(
     server = owner.connected(owner.remote(acme))
     acme.inject_fault("token", Fault("hold", after=True))
     async with process(owner, ahead=A_LIFE) as here:
-        asked = asyncio.create_task(here.fresh(server))
+        tasks = asyncio.create_task(here.fresh(server))
         await until_held(acme)
         if gone == "the server":
             assert owner.delete(server).status_code == 204
         else:
-            answer = owner.workspace.plugboard.operator.delete(owner.workspace.path)
-            assert answer.status_code == 204
+            response = owner.workspace.plugboard.operator.delete(owner.workspace.path)
+            assert response.status_code == 204
         acme.release_held()
 
         with pytest.raises((NotConnected, CannotOpen)):
-            await asked
+            await tasks
         await revoked(here)
     assert (acme.live_tokens("access"), acme.live_tokens("refresh")) == ([], [])
 
@@ -322,15 +322,15 @@ async def test_tokens_received_after_connecting_again_are_not_revoked(
     server = owner.connected(owner.remote(acme))
     acme.inject_fault("token", Fault("hold", after=True))
     async with process(owner, ahead=A_LIFE) as here:
-        asked = asyncio.create_task(here.fresh(server))
+        tasks = asyncio.create_task(here.fresh(server))
         await until_held(acme)
         here.clock.seconds = 0.0
         owner.connected(server)
         acme.release_held()
-        got = await asked
+        results = await tasks
 
     old, new = acme.families
-    assert acme.grants.token(got.token).family is new
+    assert acme.grants.token(results.token).family is new
     assert acme.requests_to("revoke") == []
     assert old.presented == [1, 0]
     assert owner.whoami(owner.agent(server))["family"] == new.id

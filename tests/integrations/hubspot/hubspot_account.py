@@ -32,12 +32,12 @@ class HubSpotAccount(PermanentCredential):
         self.requests: list[str] = []
 
     async def run(self, tool: ServiceTool, **args: Any) -> Result:
-        asked = tool.parse(args)
-        assert isinstance(asked, Params), asked
-        return await tool.run(HubSpotApi(self, ORIGIN, _no_pause, title="HubSpot"), asked)
+        params = tool.parse(args)
+        assert isinstance(params, Params), params
+        return await tool.run(HubSpotApi(self, ORIGIN, _no_pause, title="HubSpot"), params)
 
     async def ids(self, tool: ServiceTool, **args: Any) -> list[str]:
-        return [each["id"] for each in (await self.run(tool, **args)).structured()["records"]]
+        return [record["id"] for record in (await self.run(tool, **args)).structured()["records"]]
 
     async def failure(self, tool: ServiceTool, **args: Any) -> ToolFailed:
         with pytest.raises(ToolFailed) as raised:
@@ -57,9 +57,9 @@ class HubSpotAccount(PermanentCredential):
         path, _, query = url.removeprefix(ORIGIN).partition("?")
         self.requests.append(f"{method} {path}")
         sent = {name.lower(): value for name, value in headers.items()} | {"authorization": f"Bearer {self._token}"}
-        answer = self.fake.respond(Request(method, unquote(path), query, sent, body))
+        response = self.fake.respond(Request(method, unquote(path), query, sent, body))
         yield ScriptedResponse(
-            answer.status, answer.body, {name.lower(): value for name, value in answer.headers.items()}
+            response.status, response.body, {name.lower(): value for name, value in response.headers.items()}
         )
 
 

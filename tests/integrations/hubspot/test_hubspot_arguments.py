@@ -250,10 +250,10 @@ async def test_standard_properties_need_no_request() -> None:
     ids=str,
 )
 async def test_a_result_begins_with_its_counts(args: dict[str, Any], first: str, notes: list[str]) -> None:
-    found = await HubSpotAccount().run(hubspot_search_deals, **args)
+    result = await HubSpotAccount().run(hubspot_search_deals, **args)
 
-    assert found.text().splitlines()[0] == first
-    assert found.structured()["notes"] == notes
+    assert result.text().splitlines()[0] == first
+    assert result.structured()["notes"] == notes
 
 
 async def test_a_page_shows_its_cursor_and_creation_times() -> None:
@@ -275,9 +275,9 @@ async def test_a_list_of_owners_is_counted_as_owners() -> None:
 
 
 async def test_the_first_of_many_misspelt_properties_are_reported_with_similar_ones() -> None:
-    found = await HubSpotAccount().run(hubspot_list_contacts, properties=["email", "emial", "phon", "compny"])
+    result = await HubSpotAccount().run(hubspot_list_contacts, properties=["email", "emial", "phon", "compny"])
 
-    assert found.structured()["notes"] == [
+    assert result.structured()["notes"] == [
         "There is no property `emial` of contacts. Did you mean `email`?",
         "There is no property `phon` of contacts. Did you mean `phone`?",
         "There is no property `compny` of contacts.",
@@ -303,6 +303,6 @@ async def test_an_empty_word_matches_no_owner(name: str) -> None:
 
 
 async def test_very_long_values_are_refused_before_comparison() -> None:
-    told = hubspot_search_deals.parse({"filters": one("hubspot_owner_id", "IN", values=["a " * 200_000])})
+    text = hubspot_search_deals.parse({"filters": one("hubspot_owner_id", "IN", values=["a " * 200_000])})
 
-    assert told == ["`filters.0.values.0`: must have 200 characters at most."]
+    assert text == ["`filters.0.values.0`: must have 200 characters at most."]

@@ -9,7 +9,7 @@ from integrations.tool import ServiceTool
 
 
 @pytest.mark.parametrize(
-    ("given", "read"),
+    ("arguments", "read"),
     [
         ({"property": "Amount", "value": 5}, ("Amount", "EQ", "5", "", [])),
         ({"field": "amount", "op": ">=", "value": "5"}, ("amount", "GTE", "5", "", [])),
@@ -25,14 +25,14 @@ from integrations.tool import ServiceTool
     ],
     ids=str,
 )
-def test_a_filter_is_parsed_in_every_form(given: dict[str, Any], read: tuple[object, ...]) -> None:
-    one = Filter.model_validate(given)
+def test_a_filter_is_parsed_in_every_form(arguments: dict[str, Any], read: tuple[object, ...]) -> None:
+    one = Filter.model_validate(arguments)
 
     assert (one.property_name, one.operator, one.value, one.high_value, one.values) == read
 
 
 @pytest.mark.parametrize(
-    ("given", "problem"),
+    ("arguments", "problem"),
     [
         ({"value": "1"}, "`filters.0.propertyName` is required."),
         ({"propertyName": ["a", "b"], "value": "1"}, "`filters.0.propertyName`: must be a text."),
@@ -44,15 +44,15 @@ def test_a_filter_is_parsed_in_every_form(given: dict[str, Any], read: tuple[obj
         ({"propertyName": "amount", "value": ["1", "2"]}, "`filters.0.value`: must be a text."),
     ],
 )
-def test_an_invalid_filter_is_refused_with_the_reason(given: dict[str, Any], problem: str) -> None:
-    problems = hubspot_search_deals.parse({"filters": [given]})
+def test_an_invalid_filter_is_refused_with_the_reason(arguments: dict[str, Any], problem: str) -> None:
+    problems = hubspot_search_deals.parse({"filters": [arguments]})
 
     assert isinstance(problems, list)
     assert problems[0].startswith(problem)
 
 
 @pytest.mark.parametrize(
-    "given",
+    "value",
     [
         [{"propertyName": "amount", "value": "1"}],
         {"propertyName": "amount", "value": "1"},
@@ -61,14 +61,14 @@ def test_an_invalid_filter_is_refused_with_the_reason(given: dict[str, Any], pro
     ],
     ids=str,
 )
-def test_filters_may_be_single_listed_or_grouped(given: object) -> None:
+def test_filters_may_be_single_listed_or_grouped(value: object) -> None:
     for name in ("filters", "filterGroups"):
-        asked = hubspot_search_deals.parse({name: given})
-        assert [each["propertyName"] for each in asked.model_dump(by_alias=True)["filters"]] == ["amount"]  # type: ignore[union-attr]
+        params = hubspot_search_deals.parse({name: value})
+        assert [filter_["propertyName"] for filter_ in params.model_dump(by_alias=True)["filters"]] == ["amount"]  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
-    ("given", "order"),
+    ("value", "order"),
     [
         ("closedate", "closedate"),
         ("-CloseDate", "-CloseDate"),
@@ -83,10 +83,10 @@ def test_filters_may_be_single_listed_or_grouped(given: object) -> None:
     ],
     ids=str,
 )
-def test_an_order_is_parsed_in_every_form(given: object, order: str) -> None:
-    asked = hubspot_search_deals.parse({"query": "looms", "sort": given})
+def test_an_order_is_parsed_in_every_form(value: object, order: str) -> None:
+    params = hubspot_search_deals.parse({"query": "looms", "sort": value})
 
-    assert asked.sort == order  # type: ignore[union-attr]
+    assert params.sort == order  # type: ignore[union-attr]
 
 
 def test_a_search_needs_more_than_a_limit() -> None:
@@ -116,8 +116,10 @@ def test_a_parameter_of_another_tool_is_refused_with_that_tools_name(
     assert tool.parse(args) == [advice]
 
 
-@pytest.mark.parametrize("given", [{"userId": 9002}, {"user_id": "9002"}, {"ownerId": 9002, "idProperty": "userId"}])
-def test_an_owner_may_be_given_as_user(given: dict[str, Any]) -> None:
-    asked = hubspot_get_owner.parse(given)
+@pytest.mark.parametrize(
+    "arguments", [{"userId": 9002}, {"user_id": "9002"}, {"ownerId": 9002, "idProperty": "userId"}]
+)
+def test_an_owner_may_be_given_as_user(arguments: dict[str, Any]) -> None:
+    params = hubspot_get_owner.parse(arguments)
 
-    assert (asked.owner_id, asked.id_property) == ("9002", "userId")  # type: ignore[union-attr]
+    assert (params.owner_id, params.id_property) == ("9002", "userId")  # type: ignore[union-attr]

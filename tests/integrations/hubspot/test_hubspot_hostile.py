@@ -38,7 +38,7 @@ def seconds(do: Callable[[], object]) -> float:
         (hubspot_search_deals, {"sort": " :" * 50_000 + "x", "query": "a"}),
         (hubspot_search_deals, {"filters": [{"name": "closedate", "value": "2026-11-30T10:00" + ":." * 50_000}]}),
     ],
-    ids=lambda given: given.name if isinstance(given, ServiceTool) else "",
+    ids=lambda value: value.name if isinstance(value, ServiceTool) else "",
 )
 def test_very_large_arguments_are_refused_quickly(tool: ServiceTool, args: dict[str, Any]) -> None:
     assert seconds(lambda: tool.parse(args)) < SOON
@@ -72,23 +72,23 @@ async def test_the_search_for_similar_names_is_bounded(names: list[str]) -> None
     ada = {"id": "101", "properties": {"email": "ada@globex.example"}, "url": "https://app.hubspot.com/1"}
     script = ScriptedHubSpot(ScriptedResponse(200, {"results": [ada]}), ScriptedResponse(200, {"results": there}))
     begun = time.perf_counter()
-    found = await call_tool(hubspot_list_contacts, script, properties=["email", *names])
+    result = await call_tool(hubspot_list_contacts, script, properties=["email", *names])
 
     assert time.perf_counter() - begun < 1.0
-    assert [each for each in found.structured()["notes"] if "There is no property" in each]
+    assert [note for note in result.structured()["notes"] if "There is no property" in note]
 
 
 async def test_surplus_records_are_not_shown() -> None:
     many = [{"id": str(n), "properties": {"dealname": "x"}, "url": "https://app.hubspot.com/1"} for n in range(35_000)]
-    found = await call_tool(hubspot_list_deals, ScriptedHubSpot(ScriptedResponse(200, {"results": many})), limit=3)
+    result = await call_tool(hubspot_list_deals, ScriptedHubSpot(ScriptedResponse(200, {"results": many})), limit=3)
 
-    assert [each["id"] for each in found.structured()["records"]] == ["0", "1", "2"]
+    assert [record["id"] for record in result.structured()["records"]] == ["0", "1", "2"]
 
 
 def of_all(account: HubSpotAccount, text: str) -> None:
     """Whatever people can write is this."""
-    for each in (record for kind in account.fake.records.values() for record in kind):
-        each["properties"] |= {"firstname": text, "lastname": "", "dealname": text, "name": text, "jobtitle": text}
+    for item in (record for kind in account.fake.records.values() for record in kind):
+        item["properties"] |= {"firstname": text, "lastname": "", "dealname": text, "name": text, "jobtitle": text}
     for owner in account.fake.owners:
         owner |= {"firstName": text, "lastName": "", "teams": [{"id": "1", "name": text, "primary": True}]}
 
@@ -131,7 +131,7 @@ async def test_a_malformed_record_is_shown_as_far_as_possible(strange: dict[str,
     script = ScriptedHubSpot(
         ScriptedResponse(200, {"results": [strange], "total": "many"}), *[ScriptedResponse(404)] * 4
     )
-    found: Result = await call_tool(hubspot_list_deals, script)
+    result: Result = await call_tool(hubspot_list_deals, script)
 
-    assert len(found.structured()["records"]) == 1
-    assert found.text()
+    assert len(result.structured()["records"]) == 1
+    assert result.text()

@@ -5,7 +5,7 @@ from integrations.hubspot.record_kinds import COMPANIES, CONTACTS, DEALS, Kind
 
 
 @pytest.mark.parametrize(
-    ("kind", "given", "number"),
+    ("kind", "value", "number"),
     [
         (CONTACTS, 101, "101"),
         (CONTACTS, " 101 ", "101"),
@@ -18,12 +18,12 @@ from integrations.hubspot.record_kinds import COMPANIES, CONTACTS, DEALS, Kind
         (DEALS, "", ""),
     ],
 )
-def test_a_record_is_parsed_in_every_form(kind: Kind, given: object, number: str) -> None:
-    assert id_of(kind, given) == number
+def test_a_record_is_parsed_in_every_form(kind: Kind, value: object, number: str) -> None:
+    assert id_of(kind, value) == number
 
 
 @pytest.mark.parametrize(
-    ("kind", "given", "advice"),
+    ("kind", "value", "advice"),
     [
         (CONTACTS, "Ada", "hubspot_search_contacts"),
         (CONTACTS, "../deals", "hubspot_search_contacts"),
@@ -35,6 +35,6 @@ def test_a_record_is_parsed_in_every_form(kind: Kind, given: object, number: str
         (DEALS, "https://hubspot.com.evil.example/contacts/576/record/0-3/9", "hubspot_search_deals"),
     ],
 )
-def test_another_link_is_refused_with_the_right_tool(kind: Kind, given: object, advice: str) -> None:
+def test_another_link_is_refused_with_the_right_tool(kind: Kind, value: object, advice: str) -> None:
     with pytest.raises(ValueError, match=advice):
-        id_of(kind, given)
+        id_of(kind, value)

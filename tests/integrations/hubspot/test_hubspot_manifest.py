@@ -8,10 +8,10 @@ LONGEST_DESCRIPTION = 900
 
 
 def test_the_manifest_lists_every_tool() -> None:
-    told = [(each.name, each.writes) for each in services()["hubspot"].tools]
+    texts = [(tool.name, tool.writes) for tool in services()["hubspot"].tools]
 
-    assert told == [(each.name, each.writes) for each in TOOLS]
-    assert len(told) == 12
+    assert texts == [(tool.name, tool.writes) for tool in TOOLS]
+    assert len(texts) == 12
 
 
 def test_every_path_uses_one_dated_api_version() -> None:
@@ -25,8 +25,8 @@ def test_every_path_uses_one_dated_api_version() -> None:
 
 
 def test_descriptions_are_short_enough_for_every_client() -> None:
-    assert [each.name for each in TOOLS if not 100 < len(each.description) <= LONGEST_DESCRIPTION] == []
+    assert [tool.name for tool in TOOLS if not 100 < len(tool.description) <= LONGEST_DESCRIPTION] == []
 
 
 def test_no_tool_writes() -> None:
-    assert all(each.mcp_definition["annotations"]["readOnlyHint"] for each in TOOLS)
+    assert all(tool.mcp_definition["annotations"]["readOnlyHint"] for tool in TOOLS)

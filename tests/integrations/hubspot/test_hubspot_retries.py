@@ -12,8 +12,8 @@ NOBODY = ScriptedResponse(200, {"results": [], "total": 0})
 
 
 def limited(policy: str, **headers: str) -> ScriptedResponse:
-    told = {"status": "error", "message": "Too many.", "errorType": "RATE_LIMIT", "policyName": policy}
-    return ScriptedResponse(429, told, headers)
+    fields = {"status": "error", "message": "Too many.", "errorType": "RATE_LIMIT", "policyName": policy}
+    return ScriptedResponse(429, fields, headers)
 
 
 async def failure(script: ScriptedHubSpot) -> ToolFailed:
@@ -23,7 +23,7 @@ async def failure(script: ScriptedHubSpot) -> ToolFailed:
 
 
 @pytest.mark.parametrize(
-    ("answer", "seconds"),
+    ("response", "seconds"),
     [
         (limited("SECONDLY"), 1.0),
         (limited("TEN_SECONDLY_ROLLING"), 10.0),
@@ -39,8 +39,8 @@ async def failure(script: ScriptedHubSpot) -> ToolFailed:
     ],
     ids=str,
 )
-async def test_a_temporary_failure_is_retried(answer: ScriptedResponse | Exception, seconds: float) -> None:
-    script = ScriptedHubSpot(answer, NOBODY)
+async def test_a_temporary_failure_is_retried(response: ScriptedResponse | Exception, seconds: float) -> None:
+    script = ScriptedHubSpot(response, NOBODY)
     await call_tool(hubspot_search_contacts, script, query="ada")
 
     assert script.pauses == [seconds]
@@ -84,7 +84,7 @@ async def test_a_response_that_is_too_large_gets_advice_on_a_smaller_one() -> No
 
 
 @pytest.mark.parametrize(
-    ("answer", "kind", "text"),
+    ("response", "kind", "text"),
     [
         (
             ScriptedResponse(403, {"category": "MISSING_SCOPES", "message": "No."}),
@@ -125,9 +125,9 @@ async def test_a_response_that_is_too_large_gets_advice_on_a_smaller_one() -> No
     ids=str,
 )
 async def test_a_refusal_of_hubspot_is_reported_with_its_message(
-    answer: ScriptedResponse, kind: str, text: str
+    response: ScriptedResponse, kind: str, text: str
 ) -> None:
-    script = ScriptedHubSpot(answer)
+    script = ScriptedHubSpot(response)
     failed = await failure(script)
 
     assert failed.kind == kind
@@ -149,19 +149,19 @@ async def test_a_refusal_of_hubspot_is_reported_with_its_message(
 )
 async def test_a_record_without_a_link_is_returned(details: ScriptedResponse, notes: list[str]) -> None:
     ada = {"id": "101", "properties": {"email": "ada@globex.example"}}
-    found = await call_tool(hubspot_list_contacts, ScriptedHubSpot(ScriptedResponse(200, {"results": [ada]}), details))
-    told = found.structured()
+    result = await call_tool(hubspot_list_contacts, ScriptedHubSpot(ScriptedResponse(200, {"results": [ada]}), details))
+    content = result.structured()
 
-    assert told["records"][0]["name"] == "ada@globex.example"
-    assert "url" not in told["records"][0]
-    assert [each.partition(": No")[0] for each in told["notes"]] == notes
+    assert content["records"][0]["name"] == "ada@globex.example"
+    assert "url" not in content["records"][0]
+    assert [note.partition(": No")[0] for note in content["notes"]] == notes
 
 
 @pytest.mark.parametrize("args", [{"limit": "5", "archived": "false"}, {"per_page": 5, "archived": None}], ids=str)
 def test_slightly_wrong_arguments_are_corrected(args: dict[str, Any]) -> None:
-    asked = hubspot_search_contacts.parse({"query": "ada", **args})
+    params = hubspot_search_contacts.parse({"query": "ada", **args})
 
-    assert asked.limit == 5  # type: ignore[union-attr]
+    assert params.limit == 5  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
@@ -175,6 +175,6 @@ def test_slightly_wrong_arguments_are_corrected(args: dict[str, Any]) -> None:
     ids=str,
 )
 async def test_a_response_without_its_promised_fields_is_empty(strange: dict[str, Any]) -> None:
-    found = await call_tool(hubspot_list_contacts, ScriptedHubSpot(ScriptedResponse(200, strange)))
+    result = await call_tool(hubspot_list_contacts, ScriptedHubSpot(ScriptedResponse(200, strange)))
 
-    assert found.text() == "Nothing found."
+    assert result.text() == "Nothing found."

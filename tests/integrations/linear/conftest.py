@@ -23,8 +23,8 @@ class Linear:
         return await self.port.call(BY_NAME[tool], **args)
 
     async def notes(self, tool: str, **args: Any) -> list[str]:
-        found: list[str] = (await self.call(tool, **args)).notes
-        return found
+        result: list[str] = (await self.call(tool, **args)).notes
+        return result
 
 
 @pytest.fixture(scope="session")

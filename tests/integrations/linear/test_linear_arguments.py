@@ -20,7 +20,7 @@ def named(word: str, *fields: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    "given",
+    "value",
     [
         "ENG-123",
         "eng-123",
@@ -32,8 +32,8 @@ def named(word: str, *fields: str) -> dict[str, Any]:
         "https://linear.app/acme/issue/eng-123",
     ],
 )
-def test_an_issue_is_parsed_in_every_form(given: str) -> None:
-    assert GetIssue.model_validate({"issueId": given}).variables()["id"] == "ENG-123"
+def test_an_issue_is_parsed_in_every_form(value: str) -> None:
+    assert GetIssue.model_validate({"issueId": value}).variables()["id"] == "ENG-123"
 
 
 @pytest.mark.parametrize("name", ["issueId", "issue_id", "ISSUE-ID", "id", "issue", "identifier", "key", "url"])
@@ -45,9 +45,9 @@ def test_an_id_is_unchanged() -> None:
     assert GetIssue.model_validate({"issueId": UUID}).variables()["id"] == UUID
 
 
-@pytest.mark.parametrize("given", ["ENG", "https://linear.app/acme/team/ENG/active", " ENG "])
-def test_a_team_is_looked_for_by_key_and_name(given: str) -> None:
-    assert filtered(team=given) == {"team": named("ENG", "key", "name")}
+@pytest.mark.parametrize("value", ["ENG", "https://linear.app/acme/team/ENG/active", " ENG "])
+def test_a_team_is_looked_for_by_key_and_name(value: str) -> None:
+    assert filtered(team=value) == {"team": named("ENG", "key", "name")}
 
 
 def test_an_id_is_looked_for_as_an_id_alone() -> None:
@@ -57,7 +57,7 @@ def test_an_id_is_looked_for_as_an_id_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("value", "expected"),
     [
         ("me", {"isMe": {"eq": True}}),
         ("@Me", {"isMe": {"eq": True}}),
@@ -67,12 +67,12 @@ def test_an_id_is_looked_for_as_an_id_alone() -> None:
         ("https://linear.app/acme/profiles/ada", named("ada", "name", "displayName", "email")),
     ],
 )
-def test_an_assignee_is_a_user_none_or_the_app(given: str, expected: object) -> None:
-    assert filtered(assignee=given) == {"assignee": expected}
+def test_an_assignee_is_a_user_none_or_the_app(value: str, expected: object) -> None:
+    assert filtered(assignee=value) == {"assignee": expected}
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("value", "expected"),
     [
         ("open", {"type": {"nin": CLOSED}}),
         ("Closed", {"type": {"in": CLOSED}}),
@@ -83,13 +83,13 @@ def test_an_assignee_is_a_user_none_or_the_app(given: str, expected: object) -> 
         (["open", "In Review"], {"or": [{"type": {"nin": CLOSED}}, {"name": {"eqIgnoreCase": "In Review"}}]}),
     ],
 )
-def test_a_state_is_a_kind_or_a_name(given: object, expected: object) -> None:
-    assert filtered(status=given) == {"state": expected}
+def test_a_state_is_a_kind_or_a_name(value: object, expected: object) -> None:
+    assert filtered(status=value) == {"state": expected}
 
 
-@pytest.mark.parametrize("given", ["Bug", ["Bug"]])
-def test_a_label_may_be_a_list_of_one(given: object) -> None:
-    assert filtered(labels=given) == {"labels": {"some": {"name": {"eqIgnoreCase": "Bug"}}}}
+@pytest.mark.parametrize("value", ["Bug", ["Bug"]])
+def test_a_label_may_be_a_list_of_one(value: object) -> None:
+    assert filtered(labels=value) == {"labels": {"some": {"name": {"eqIgnoreCase": "Bug"}}}}
 
 
 def test_an_issue_must_have_all_labels() -> None:
@@ -98,8 +98,8 @@ def test_an_issue_must_have_all_labels() -> None:
 
 
 def test_too_many_words_are_refused() -> None:
-    found = ASK["linear_list_issues"].parse({"state": [f"state {each}" for each in range(11)]})
-    assert found == ["`state`: must have 10 entries at most."]
+    result = ASK["linear_list_issues"].parse({"state": [f"state {number}" for number in range(11)]})
+    assert result == ["`state`: must have 10 entries at most."]
 
 
 def test_a_list_of_one_is_accepted_for_a_single_value() -> None:
@@ -110,21 +110,21 @@ def test_a_list_of_one_is_accepted_for_a_single_value() -> None:
 
 
 def test_words_in_a_list_refer_to_the_search_tool() -> None:
-    found = ASK["linear_list_issues"].parse({"query": "safari", "teamId": "ENG"})
-    assert found == ["To search for words, use `linear_search_issues`, which takes the same filters."]
+    result = ASK["linear_list_issues"].parse({"query": "safari", "teamId": "ENG"})
+    assert result == ["To search for words, use `linear_search_issues`, which takes the same filters."]
     assert not isinstance(ASK["linear_list_issues"].parse({"query": None}), list)
 
 
 def test_list_teams_accepts_every_name_of_its_query() -> None:
-    asked = ASK["linear_list_teams"].parse({"team": "ENG"})
-    assert asked == ASK["linear_list_teams"].parse({"query": "ENG"})
+    params = ASK["linear_list_teams"].parse({"team": "ENG"})
+    assert params == ASK["linear_list_teams"].parse({"query": "ENG"})
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"), [("created", "createdAt"), ("updated_at", "updatedAt"), ("createdAt", "createdAt")]
+    ("value", "expected"), [("created", "createdAt"), ("updated_at", "updatedAt"), ("createdAt", "createdAt")]
 )
-def test_an_order_is_parsed_by_its_beginning(given: str, expected: str) -> None:
-    assert ListIssues.model_validate({"orderBy": given}).order_by == expected
+def test_an_order_is_parsed_by_its_beginning(value: str, expected: str) -> None:
+    assert ListIssues.model_validate({"orderBy": value}).order_by == expected
 
 
 def test_a_page_is_as_long_as_it_can_be() -> None:
@@ -134,22 +134,22 @@ def test_a_page_is_as_long_as_it_can_be() -> None:
 
 @pytest.mark.parametrize(("tool", "name"), [("linear_get_issue", "issueId"), ("linear_list_issues", "parentId")])
 def test_a_link_to_a_project_is_not_an_issue(tool: str, name: str) -> None:
-    found = ASK[tool].parse({name: "https://linear.app/acme/project/checkout-2-0-6374f9d856f7"})
-    assert found == [f"`{name}`: must be an issue such as ENG-123; this is a link to a project."]
+    result = ASK[tool].parse({name: "https://linear.app/acme/project/checkout-2-0-6374f9d856f7"})
+    assert result == [f"`{name}`: must be an issue such as ENG-123; this is a link to a project."]
 
 
 def test_an_invalid_time_is_refused_with_valid_forms() -> None:
-    found = ASK["linear_list_issues"].parse({"updatedSince": "yesterday"})
-    assert isinstance(found, list)
-    assert found[0].startswith("`updatedSince`: must be a date such as 2026-11-01")
-    assert "such as 24h or 7d" in found[0]
+    result = ASK["linear_list_issues"].parse({"updatedSince": "yesterday"})
+    assert isinstance(result, list)
+    assert result[0].startswith("`updatedSince`: must be a date such as 2026-11-01")
+    assert "such as 24h or 7d" in result[0]
 
 
-@pytest.mark.parametrize("given", ["1m", "10M", "10m ago"])
-def test_an_ambiguous_m_is_refused(given: str) -> None:
-    found = ASK["linear_list_issues"].parse({"updatedSince": given})
-    assert isinstance(found, list)
-    assert found[0].startswith("`updatedSince`: must not use `m`")
+@pytest.mark.parametrize("value", ["1m", "10M", "10m ago"])
+def test_an_ambiguous_m_is_refused(value: str) -> None:
+    result = ASK["linear_list_issues"].parse({"updatedSince": value})
+    assert isinstance(result, list)
+    assert result[0].startswith("`updatedSince`: must not use `m`")
 
 
 def test_a_link_to_another_site_is_not_parsed() -> None:
@@ -164,7 +164,7 @@ def test_a_project_is_found_by_its_url() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("value", "expected"),
     [
         ("current", {"isActive": {"eq": True}}),
         ("Next", {"isNext": {"eq": True}}),
@@ -174,25 +174,25 @@ def test_a_project_is_found_by_its_url() -> None:
         ("Beta", {"name": {"eqIgnoreCase": "Beta"}}),
     ],
 )
-def test_a_cycle_is_a_number_a_name_or_a_place_in_time(given: object, expected: object) -> None:
-    assert filtered(sprint=given) == {"cycle": expected}
+def test_a_cycle_is_a_number_a_name_or_a_place_in_time(value: object, expected: object) -> None:
+    assert filtered(sprint=value) == {"cycle": expected}
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"), [("high", 2), ("Normal", 3), (1, 1), ("4", 4), (0, 0), ("urgent", 1), ([2], 2)]
+    ("value", "expected"), [("high", 2), ("Normal", 3), (1, 1), ("4", 4), (0, 0), ("urgent", 1), ([2], 2)]
 )
-def test_a_priority_is_a_word_or_a_number(given: object, expected: int) -> None:
-    assert filtered(priority=given) == {"priority": {"eq": expected}}
+def test_a_priority_is_a_word_or_a_number(value: object, expected: int) -> None:
+    assert filtered(priority=value) == {"priority": {"eq": expected}}
 
 
-@pytest.mark.parametrize("given", ["5", -1, "very", True, 1.5, [2, 3], "9" * 400, 10**400, "٣"])
-def test_an_invalid_priority_is_reported_once(given: object) -> None:
-    found = ASK["linear_list_issues"].parse({"priority": given})
-    assert found == ["`priority`: must be one of `none`, `urgent`, `high`, `medium` or `low`."]
+@pytest.mark.parametrize("value", ["5", -1, "very", True, 1.5, [2, 3], "9" * 400, 10**400, "٣"])
+def test_an_invalid_priority_is_reported_once(value: object) -> None:
+    result = ASK["linear_list_issues"].parse({"priority": value})
+    assert result == ["`priority`: must be one of `none`, `urgent`, `high`, `medium` or `low`."]
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("value", "expected"),
     [
         ("2026-11-01", "2026-11-01"),
         ("2026-11-01T09:00:00Z", "2026-11-01T09:00:00Z"),
@@ -207,8 +207,8 @@ def test_an_invalid_priority_is_reported_once(given: object) -> None:
         ("-P2W", "-P2W"),
     ],
 )
-def test_a_time_may_be_a_duration(given: str, expected: str) -> None:
-    assert filtered(updatedAfter=given) == {"updatedAt": {"gte": expected}}
+def test_a_time_may_be_a_duration(value: str, expected: str) -> None:
+    assert filtered(updatedAfter=value) == {"updatedAt": {"gte": expected}}
 
 
 def test_a_parent_is_found_by_its_identifier() -> None:
@@ -220,9 +220,9 @@ def test_empty_arguments_are_absent() -> None:
 
 
 def test_filters_are_combined() -> None:
-    found = ListProjects.model_validate({"team": "ENG", "state": "open"}).variables()["filter"]
+    result = ListProjects.model_validate({"team": "ENG", "state": "open"}).variables()["filter"]
     team = {"accessibleTeams": {"some": named("ENG", "key", "name")}}
-    assert found == {"and": [team, {"status": {"type": {"nin": ["completed", "canceled"]}}}]}
+    assert result == {"and": [team, {"status": {"type": {"nin": ["completed", "canceled"]}}}]}
 
 
 def test_with_full_objects_a_page_is_short() -> None:
@@ -231,8 +231,8 @@ def test_with_full_objects_a_page_is_short() -> None:
 
 
 def test_numbers_as_text_and_other_words_for_paging_are_understood() -> None:
-    asked = SearchIssues.model_validate({"q": "safari", "limit": "20", "cursor": "abc"})
-    assert asked.variables() | {"term": "safari", "first": 20, "after": "abc"} == asked.variables()
+    requested = SearchIssues.model_validate({"q": "safari", "limit": "20", "cursor": "abc"})
+    assert requested.variables() | {"term": "safari", "first": 20, "after": "abc"} == requested.variables()
 
 
 @pytest.mark.parametrize(
@@ -249,9 +249,9 @@ def test_an_excerpt_is_one_line(text: str | None, query: str, expected: str | No
 
 
 def test_an_excerpt_is_cut_around_the_search_words() -> None:
-    found = excerpt("word " * 500 + "the SAFARI is here " + "word " * 500, "is safari")
-    assert found is not None
-    assert "SAFARI" in found
-    assert found.startswith("…")
-    assert found.endswith("…")
-    assert len(found) <= 242
+    result = excerpt("word " * 500 + "the SAFARI is here " + "word " * 500, "is safari")
+    assert result is not None
+    assert "SAFARI" in result
+    assert result.startswith("…")
+    assert result.endswith("…")
+    assert len(result) <= 242

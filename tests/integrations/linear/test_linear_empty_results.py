@@ -12,7 +12,7 @@ STATUSES = "Available: Backlog, Planned, In Progress, Completed, Canceled."
 
 
 @pytest.mark.parametrize(
-    ("args", "told"),
+    ("args", "notes"),
     [
         ({"label": "bugs"}, ["There is no label `bugs` that the app may see. Similar: Bug."]),
         ({"label": ["Bug", "Weeb"]}, ["There is no label `Weeb` that the app may see. Similar: Web."]),
@@ -45,8 +45,8 @@ STATUSES = "Available: Backlog, Planned, In Progress, Completed, Canceled."
         ),
     ],
 )
-async def test_the_unknown_word_is_named(linear: Linear, args: dict[str, Any], told: list[str]) -> None:
-    assert await linear.notes("list_issues", **args) == [*told, ISSUES]
+async def test_the_unknown_word_is_named(linear: Linear, args: dict[str, Any], notes: list[str]) -> None:
+    assert await linear.notes("list_issues", **args) == [*notes, ISSUES]
 
 
 @pytest.mark.parametrize(
@@ -69,13 +69,13 @@ async def test_an_unknown_state_is_named_although_others_match(
     linear: Linear, tool: str, args: dict[str, Any], told: list[str]
 ) -> None:
     notes = await linear.notes(tool, **args)
-    assert [note[: len(each)] for note, each in zip(notes, told, strict=True)] == told
+    assert [note[: len(item)] for note, item in zip(notes, told, strict=True)] == told
 
 
 async def test_a_failed_name_lookup_does_not_lose_the_list(linear: Linear) -> None:
     linear.fake.after_next(lambda: linear.fake.rate_limit(seconds=1200))
-    found = await linear.call("list_issues", teamId="DES", state=["Backlog", "Doing"])
-    assert ([each.identifier for each in found.issues], found.notes) == (["DES-23"], [])
+    result = await linear.call("list_issues", teamId="DES", state=["Backlog", "Doing"])
+    assert ([issue.identifier for issue in result.issues], result.notes) == (["DES-23"], [])
 
 
 async def test_only_the_first_page_names_unknown_words(linear: Linear) -> None:
@@ -89,7 +89,7 @@ async def test_known_words_are_not_blamed(linear: Linear) -> None:
 
 
 @pytest.mark.parametrize(
-    ("args", "told"),
+    ("args", "notes"),
     [
         ({"query": "zebra"}, ["Try other or fewer words; `includeComments` true searches the comments too.", ISSUES]),
         ({"query": "zebra", "includeComments": True, "includeArchived": True}, ["Try other or fewer words."]),
@@ -99,12 +99,12 @@ async def test_known_words_are_not_blamed(linear: Linear) -> None:
         ),
     ],
 )
-async def test_a_search_without_hits_says_what_to_try(linear: Linear, args: dict[str, Any], told: list[str]) -> None:
-    assert await linear.notes("search_issues", **args) == told
+async def test_a_search_without_hits_says_what_to_try(linear: Linear, args: dict[str, Any], notes: list[str]) -> None:
+    assert await linear.notes("search_issues", **args) == notes
 
 
 @pytest.mark.parametrize(
-    ("args", "told"),
+    ("args", "text"),
     [
         ({"state": "Runing"}, f"There is no project status `Runing`. {STATUSES}"),
         ({"state": ["open", "Runing"], "query": "moon"}, f"There is no project status `Runing`. {STATUSES}"),
@@ -120,9 +120,9 @@ async def test_a_search_without_hits_says_what_to_try(linear: Linear, args: dict
         ),
     ],
 )
-async def test_unknown_words_of_projects_are_named(linear: Linear, args: dict[str, Any], told: str) -> None:
+async def test_unknown_words_of_projects_are_named(linear: Linear, args: dict[str, Any], text: str) -> None:
     notes = await linear.notes("list_projects", **args)
-    assert told in notes
+    assert text in notes
     assert notes[-1] == PROJECTS
 
 

@@ -18,9 +18,9 @@ def test_the_manifest_lists_the_tools_that_are_there() -> None:
 
 
 def test_the_toolkit_is_found_by_its_folder() -> None:
-    found = load_toolkit(LINEAR)
-    assert found is not None
-    assert list(found.tools) == [tool.name for tool in TOOLS]
+    result = load_toolkit(LINEAR)
+    assert result is not None
+    assert list(result.tools) == [tool.name for tool in TOOLS]
 
 
 def test_only_the_read_scope_is_requested() -> None:
@@ -42,8 +42,8 @@ def test_a_description_fits_every_client(tool: object) -> None:
 @each_tool
 def test_every_parameter_is_described(tool: object) -> None:
     properties = tool.mcp_definition["inputSchema"]["properties"]  # type: ignore[attr-defined]
-    assert [name for name, each in properties.items() if not each.get("description")] == []
-    assert [name for name, each in properties.items() if each.get("default", 0) is None or "anyOf" in each] == []
+    assert [name for name, item in properties.items() if not item.get("description")] == []
+    assert [name for name, item in properties.items() if item.get("default", 0) is None or "anyOf" in item] == []
 
 
 @each_tool

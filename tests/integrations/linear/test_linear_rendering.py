@@ -27,8 +27,8 @@ def with_comments(linear: Linear, *lengths: int) -> None:
 
 
 async def comments(linear: Linear, **args: Any) -> list[Any]:
-    found: list[Any] = (await linear.call("get_issue", issueId="ENG-102", **args)).issue.comments
-    return found
+    result: list[Any] = (await linear.call("get_issue", issueId="ENG-102", **args)).issue.comments
+    return result
 
 
 async def test_a_long_comment_says_how_to_get_all_of_it(linear: Linear) -> None:
@@ -38,7 +38,7 @@ async def test_a_long_comment_says_how_to_get_all_of_it(linear: Linear) -> None:
     behind = json.loads(long.rest.split("`after` ")[1].removesuffix("."))
     assert long.rest.startswith("3,000 of 9,120 characters. To read all of it: `first` 1 and `after` ")
     assert f"({long.rest})" in long.text()
-    assert [each.body for each in await comments(linear, first=1, after=behind)] == ["1" * 9_120]
+    assert [comment.body for comment in await comments(linear, first=1, after=behind)] == ["1" * 9_120]
     assert "To read all of it: `first` 1" in last.rest
 
 
@@ -62,37 +62,37 @@ def test_the_author_of_an_anonymous_comment_has_the_default_name() -> None:
 
 async def test_an_issue_begins_with_its_title_and_ends_with_how_to_go_on(linear: Linear) -> None:
     with_comments(linear, *[3_000] * 9)
-    found = await linear.call("get_issue", issueId="ENG-102")
-    assert found.text().startswith("ENG-102: Show delivery costs before the last step\n")
+    result = await linear.call("get_issue", issueId="ENG-102")
+    assert result.text().startswith("ENG-102: Show delivery costs before the last step\n")
     end = "Fewer comments than requested, to keep the result readable; `after` below continues with the rest."
-    assert f"{end}\n\nMore follow: call again" in found.text()
+    assert f"{end}\n\nMore follow: call again" in result.text()
 
 
 @pytest.mark.parametrize(
     ("tool", "args"), [("list_projects", {}), ("list_issues", {}), ("list_teams", {"team": "ENG"})]
 )
 async def test_full_objects_are_in_text_and_structure(linear: Linear, tool: str, args: dict[str, Any]) -> None:
-    for each in (*linear.fake.data.projects, *linear.fake.data.issues, *linear.fake.data.teams.values()):
-        each |= {"description": "word " * 9_000}
-    found = await linear.call(tool, full=True, **args)
-    full = [each.full for each in found.items()]
-    told = [json.loads(line) for line in found.text().splitlines() if line.startswith('  {"')]
-    assert told == full
-    assert all("more characters]" in each["description"] for each in full)
-    assert found.notes[-1].startswith("Long texts in `full` are cut: ")
+    for item in (*linear.fake.data.projects, *linear.fake.data.issues, *linear.fake.data.teams.values()):
+        item |= {"description": "word " * 9_000}
+    result = await linear.call(tool, full=True, **args)
+    full = [item.full for item in result.items()]
+    texts = [json.loads(line) for line in result.text().splitlines() if line.startswith('  {"')]
+    assert texts == full
+    assert all("more characters]" in item["description"] for item in full)
+    assert result.notes[-1].startswith("Long texts in `full` are cut: ")
 
 
 async def test_fewer_items_have_more_room_each(linear: Linear) -> None:
     linear.fake.data.projects[0]["content"] = "word " * 4_000
-    found = await linear.call("list_projects", query="checkout", full=True, first=1)
-    assert found.projects[0].full["content"] == "word " * 4_000
-    assert found.notes == []
+    result = await linear.call("list_projects", query="checkout", full=True, first=1)
+    assert result.projects[0].full["content"] == "word " * 4_000
+    assert result.notes == []
 
 
 async def test_a_description_in_a_list_says_how_much_is_missing(linear: Linear) -> None:
     linear.fake.data.teams["ENG"]["description"] = "x" * 700
-    found = await linear.call("list_teams", query="ENG")
-    assert found.teams[0].description.endswith("x… (200 more characters under `full`)")
+    result = await linear.call("list_teams", query="ENG")
+    assert result.teams[0].description.endswith("x… (200 more characters under `full`)")
 
 
 async def test_a_page_with_a_successor_is_not_shown_as_the_total(linear: Linear) -> None:
@@ -102,9 +102,9 @@ async def test_a_page_with_a_successor_is_not_shown_as_the_total(linear: Linear)
 
 
 async def test_facts_are_labelled(linear: Linear) -> None:
-    told = (await linear.call("list_issues", team="ENG", state="Todo", assignee="grace")).text()
-    assert "assignee Grace Hopper · priority High · project Checkout 2.0 · cycle 42" in told
-    assert "created 2026-11-03 · updated 2026-11-17" in told
+    text = (await linear.call("list_issues", team="ENG", state="Todo", assignee="grace")).text()
+    assert "assignee Grace Hopper · priority High · project Checkout 2.0 · cycle 42" in text
+    assert "created 2026-11-03 · updated 2026-11-17" in text
     assert "no assignee" in (await linear.call("list_issues", assignee="nobody", first=1)).text()
     assert " · at risk · priority High · 40% done" in (await linear.call("list_projects", query="checkout")).text()
 
@@ -124,7 +124,7 @@ async def test_texts_from_users_cannot_imitate_our_lines(linear: Linear) -> None
     data.comment(issue, "ada", fake, 1)
     for tool, args in (("get_issue", {"issueId": "ENG-102"}), ("list_issues", {}), ("list_teams", {})):
         lines = (await linear.call(tool, **args)).text().splitlines()
-        assert [each for each in lines if each.startswith(("[2026-11-18 09:36", "ENG-1 "))] == []
+        assert [line for line in lines if line.startswith(("[2026-11-18 09:36", "ENG-1 "))] == []
 
 
 async def test_an_invalid_cursor_is_reported(linear: Linear) -> None:
@@ -146,5 +146,5 @@ async def test_numbers_that_are_not_finite_are_left_out(number: bytes) -> None:
     page = {"edges": [{"cursor": "a", "node": node}], "pageInfo": {"hasNextPage": False}, "totalCount": 1}
     body = json.dumps({"data": {"issues": page}}).encode().replace(b'"estimate": 0', b'"estimate": ' + number)
     script = ScriptedLinear(ScriptedResponse(200, body.replace(b'"totalCount": 1', b'"totalCount": ' + number)))
-    found = await linear_list_issues.run(script.api, linear_list_issues.params())
-    assert found.structured()["issues"][0].get("estimate") is None
+    result = await linear_list_issues.run(script.api, linear_list_issues.params())
+    assert result.structured()["issues"][0].get("estimate") is None

@@ -109,7 +109,7 @@ def test_linears_internal_errors_are_server_trouble(word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "reason", "body", "told"),
+    ("status", "reason", "body", "text"),
     [
         (503, "Service Unavailable", None, "Linear is not available (503 Service Unavailable)."),
         (200, "OK", None, "Linear did not answer as its API does (200 OK)."),
@@ -118,8 +118,8 @@ def test_linears_internal_errors_are_server_trouble(word: str) -> None:
         (302, "Found", None, "Linear did not answer as its API does (302 Found)."),
     ],
 )
-def test_a_response_without_graphql_is_server_trouble(status: int, reason: str, body: object, told: str) -> None:
-    assert verdict(status, body, reason) == ServerTrouble(told)
+def test_a_response_without_graphql_is_server_trouble(status: int, reason: str, body: object, text: str) -> None:
+    assert verdict(status, body, reason) == ServerTrouble(text)
 
 
 @pytest.mark.parametrize(
@@ -147,10 +147,10 @@ def test_a_response_without_graphql_is_server_trouble(status: int, reason: str, 
     ],
 )
 def test_a_refusal_says_what_to_do(body: object, kind: str, part: str) -> None:
-    found = verdict(400, body)
-    assert isinstance(found, Rejected)
-    assert found.kind == kind
-    assert part in found.text
+    verdict_ = verdict(400, body)
+    assert isinstance(verdict_, Rejected)
+    assert verdict_.kind == kind
+    assert part in verdict_.text
 
 
 def test_braces_in_linears_messages_are_literal() -> None:
@@ -158,13 +158,13 @@ def test_braces_in_linears_messages_are_literal() -> None:
 
 
 def test_a_long_reason_is_cut() -> None:
-    found = verdict(400, error("x" * 10_000))
-    assert isinstance(found, Rejected)
-    assert len(found.text) < 400
+    verdict_ = verdict(400, error("x" * 10_000))
+    assert isinstance(verdict_, Rejected)
+    assert len(verdict_.text) < 400
 
 
 def test_no_more_errors_are_read_than_matter() -> None:
-    assert len(problems_in(error("x") | {"errors": [{"message": str(each)} for each in range(80_000)]})) == 200
+    assert len(problems_in(error("x") | {"errors": [{"message": str(number)} for number in range(80_000)]})) == 200
 
 
 def test_a_refusal_without_graphql_names_its_status() -> None:

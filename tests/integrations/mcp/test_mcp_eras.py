@@ -75,7 +75,7 @@ def test_an_unknown_era_is_ignored(kept: dict[str, object]) -> None:
 
 @pytest.mark.parametrize(("code", "status"), [(-32020, 400), (-32021, 400), (-32601, 404)])
 async def test_a_modern_error_identifies_a_modern_server(code: int, status: int) -> None:
-    server = ModernServer(server_discover=lambda seen: error(seen, code, "no", status))
+    server = ModernServer(server_discover=lambda request: error(request, code, "no", status))
 
     async with client_of(server) as client:
         await client.call("tools/list")
@@ -87,10 +87,10 @@ async def test_a_server_that_names_only_older_versions_gets_a_handshake() -> Non
     data = {"supported": ["2025-06-18"], "requested": MODERN}
 
     class Older(SessionServer):
-        def respond(self, seen: McpRequest) -> McpResponse:
-            if seen.method == "server/discover":
-                return error(seen, -32022, "Unsupported protocol version", 400, data)
-            return super().respond(seen)
+        def respond(self, request: McpRequest) -> McpResponse:
+            if request.method == "server/discover":
+                return error(request, -32022, "Unsupported protocol version", 400, data)
+            return super().respond(request)
 
     async with client_of(Older(version="2025-06-18")) as client:
         await client.call("tools/list")
@@ -99,8 +99,8 @@ async def test_a_server_that_names_only_older_versions_gets_a_handshake() -> Non
 
 
 async def test_a_server_without_a_common_version_is_reported() -> None:
-    def refuse(seen: McpRequest) -> McpResponse:
-        return error(seen, -32022, "Unsupported protocol version", 400, {"supported": ["2031-01-01"]})
+    def refuse(request: McpRequest) -> McpResponse:
+        return error(request, -32022, "Unsupported protocol version", 400, {"supported": ["2031-01-01"]})
 
     async with client_of(ModernServer(server_discover=refuse, tools_list=refuse)) as client:
         with pytest.raises(RpcErrorResponse, match=r"Unsupported protocol version - .*2031-01-01"):
@@ -119,10 +119,10 @@ async def test_an_unauthorized_client_tries_no_other_protocol(status: int) -> No
     server = PlainServer(server_discover=lambda _: McpResponse(status, b"{}", headers={"WWW-Authenticate": "Bearer"}))
 
     async with client_of(server) as client:
-        with pytest.raises(StatusRefused) as refused:
+        with pytest.raises(StatusRefused) as raised:
             await client.call("tools/list")
 
-    assert (refused.value.status, refused.value.headers["www-authenticate"]) == (status, "Bearer")
+    assert (raised.value.status, raised.value.headers["www-authenticate"]) == (status, "Bearer")
     assert server.methods == ["server/discover"]
 
 
@@ -152,7 +152,7 @@ async def test_a_server_without_mcp_is_refused_with_its_response_to_the_handshak
 
 async def test_an_unknown_method_is_recognised_by_its_message() -> None:
     server = PlainServer(
-        initialize=lambda seen: error(seen, -32603, "Internal error", data="Unknown method: initialize")
+        initialize=lambda request: error(request, -32603, "Internal error", data="Unknown method: initialize")
     )
 
     async with client_of(server) as client:
@@ -161,7 +161,7 @@ async def test_an_unknown_method_is_recognised_by_its_message() -> None:
 
 
 async def test_the_error_of_a_failed_handshake_is_passed_on() -> None:
-    server = PlainServer(initialize=lambda seen: error(seen, -32603, "Internal error", data="no database"))
+    server = PlainServer(initialize=lambda request: error(request, -32603, "Internal error", data="no database"))
 
     async with client_of(server) as client:
         with pytest.raises(RpcErrorResponse, match="Internal error - no database"):
@@ -200,7 +200,7 @@ async def test_a_call_refused_by_the_same_era_is_not_sent_again() -> None:
         lambda _: McpResponse(body=b""),
         lambda _: stream(b"data: {\n\n"),
         lambda _: stream(b": nothing\n\n"),
-        lambda seen: error(seen, -32000, "busy"),
+        lambda request: error(request, -32000, "busy"),
     ],
 )
 @pytest.mark.parametrize(("server", "kind"), SERVERS)
@@ -220,12 +220,12 @@ async def test_a_call_with_a_malformed_response_is_sent_once(
 
 
 async def test_a_plain_server_may_return_any_value() -> None:
-    async with client_of(PlainServer(getAll=lambda seen: result(seen, [1, 2]))) as client:
+    async with client_of(PlainServer(getAll=lambda request: result(request, [1, 2]))) as client:
         assert await client.call("getAll", {"a": 1}) == {"result": [1, 2]}
 
 
 async def test_an_error_of_a_plain_server_has_its_message_and_data() -> None:
-    refuse = lambda seen: error(seen, -32603, "Internal error", data="Location not found")  # noqa: E731
+    refuse = lambda request: error(request, -32603, "Internal error", data="Location not found")  # noqa: E731
 
     async with client_of(PlainServer(tools_call=refuse)) as client:
         with pytest.raises(RpcErrorResponse) as answered:

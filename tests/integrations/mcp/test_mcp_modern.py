@@ -36,7 +36,7 @@ async def test_every_request_has_complete_headers_and_metadata() -> None:
     assert sent.headers["mcp-method"] == "tools/call"
     assert sent.headers["mcp-name"] == "=?base64?w6ljaG8=?="
     assert sent.headers["accept"] == "application/json, text/event-stream"
-    assert len({each.message["id"] for each in server.requests}) == len(server.requests)
+    assert len({request.message["id"] for request in server.requests}) == len(server.requests)
 
 
 async def test_the_callers_meta_is_kept_without_our_reserved_fields() -> None:
@@ -51,7 +51,7 @@ async def test_the_callers_meta_is_kept_without_our_reserved_fields() -> None:
 
 
 async def test_the_uri_of_a_resource_is_named_in_the_headers() -> None:
-    server = ModernServer(resources_read=lambda seen: result(seen, {"contents": []}))
+    server = ModernServer(resources_read=lambda request: result(request, {"contents": []}))
 
     async with client_of(server, ERA) as client:
         await client.call("resources/read", {"uri": "file:///a"})
@@ -60,9 +60,11 @@ async def test_the_uri_of_a_resource_is_named_in_the_headers() -> None:
 
 
 async def test_a_stream_is_read_to_the_response_and_its_requests_are_ignored() -> None:
-    asked = event({"jsonrpc": "2.0", "id": 1, "method": "sampling/createMessage"})
-    told = event({"jsonrpc": "2.0", "method": "notifications/progress"})
-    server = ModernServer(tools_call=lambda seen: as_stream(result(seen, {"content": []}), told, asked, b": ping\n\n"))
+    requested = event({"jsonrpc": "2.0", "id": 1, "method": "sampling/createMessage"})
+    text = event({"jsonrpc": "2.0", "method": "notifications/progress"})
+    server = ModernServer(
+        tools_call=lambda request: as_stream(result(request, {"content": []}), text, requested, b": ping\n\n")
+    )
 
     async with client_of(server, ERA) as client:
         assert await client.call_tool("echo", {}) == {"content": []}
@@ -71,23 +73,23 @@ async def test_a_stream_is_read_to_the_response_and_its_requests_are_ignored() -
 
 
 @pytest.mark.parametrize(
-    ("kind", "said"),
+    ("kind", "value"),
     [("input_required", "requested input in an invalid way"), ("task", "unknown type"), (3, "type")],
 )
-async def test_a_result_that_is_not_complete_is_unreadable(kind: object, said: str) -> None:
-    async with client_of(ModernServer(tools_call=lambda seen: result(seen, {"resultType": kind})), ERA) as client:
-        with pytest.raises(UnreadableResponse, match=said):
+async def test_a_result_that_is_not_complete_is_unreadable(kind: object, value: str) -> None:
+    async with client_of(ModernServer(tools_call=lambda request: result(request, {"resultType": kind})), ERA) as client:
+        with pytest.raises(UnreadableResponse, match=value):
             await client.call_tool("echo", {})
 
 
 @pytest.mark.parametrize("value", [{"content": []}, {"content": [], "resultType": "complete"}])
 async def test_a_result_without_a_type_is_complete(value: dict[str, object]) -> None:
-    async with client_of(ModernServer(tools_call=lambda seen: result(seen, value)), ERA) as client:
+    async with client_of(ModernServer(tools_call=lambda request: result(request, value)), ERA) as client:
         assert await client.call_tool("echo", {}) == value
 
 
 async def test_a_result_that_is_no_object_is_unreadable() -> None:
-    async with client_of(ModernServer(tools_call=lambda seen: result(seen, [1])), ERA) as client:
+    async with client_of(ModernServer(tools_call=lambda request: result(request, [1])), ERA) as client:
         with pytest.raises(UnreadableResponse, match="not an object"):
             await client.call_tool("echo", {})
 
@@ -123,7 +125,7 @@ async def test_a_header_mismatch_refreshes_the_list_once_and_repeats_the_call() 
 
 async def test_a_persistent_header_mismatch_is_reported() -> None:
     hidden: dict[str, Any] = {"name": "sql", "inputSchema": {"properties": {}}}
-    server = ModernServer([SQL], tools_list=lambda seen: result(seen, {"tools": [hidden]}))
+    server = ModernServer([SQL], tools_list=lambda request: result(request, {"tools": [hidden]}))
 
     async with client_of(server, ERA) as client:
         with pytest.raises(RpcErrorResponse, match="Header mismatch: mcp-param-region"):
@@ -136,30 +138,30 @@ async def test_only_the_tool_with_an_invalid_annotation_is_left_out() -> None:
     wrong = {"name": "bad", "inputSchema": {"properties": {"a": {"type": "number", "x-mcp-header": "A"}}}}
 
     async with client_of(ModernServer([wrong, SQL]), ERA) as client:
-        found = await client.list_tools()
+        tools = await client.list_tools()
 
-    assert (found.tools, found.left_out) == ((SQL,), 1)
+    assert (tools.tools, tools.left_out) == ((SQL,), 1)
 
 
 async def test_invalid_tools_are_left_out_and_unknown_fields_are_kept() -> None:
     new = {"name": "new", "inputSchema": {}, "future": [1]}
-    server = ModernServer(tools_list=lambda seen: result(seen, {"tools": [None, {"name": 3}, {"name": ""}, new]}))
+    server = ModernServer(tools_list=lambda request: result(request, {"tools": [None, {"name": 3}, {"name": ""}, new]}))
 
     async with client_of(server, ERA) as client:
         assert (await client.list_tools()).tools == (new,)
 
 
 async def test_all_pages_are_read_and_the_shortest_hint_counts() -> None:
-    def page(seen: McpRequest) -> Any:
-        if seen.message["params"].get("cursor") == "2":
-            return result(seen, {"tools": [{"name": "b"}], "ttlMs": 10, "cacheScope": "private"})
-        return result(seen, {"tools": [{"name": "a"}], "ttlMs": 99, "cacheScope": "public", "nextCursor": "2"})
+    def page(request: McpRequest) -> Any:
+        if request.message["params"].get("cursor") == "2":
+            return result(request, {"tools": [{"name": "b"}], "ttlMs": 10, "cacheScope": "private"})
+        return result(request, {"tools": [{"name": "a"}], "ttlMs": 99, "cacheScope": "public", "nextCursor": "2"})
 
     async with client_of(ModernServer(tools_list=page), ERA) as client:
-        found = await client.list_tools()
+        tools = await client.list_tools()
 
-    assert [tool["name"] for tool in found.tools] == ["a", "b"]
-    assert (found.ttl_ms, found.scope) == (10, "private")
+    assert [tool["name"] for tool in tools.tools] == ["a", "b"]
+    assert (tools.ttl_ms, tools.scope) == (10, "private")
 
 
 @pytest.mark.parametrize(
@@ -176,17 +178,19 @@ async def test_all_pages_are_read_and_the_shortest_hint_counts() -> None:
 async def test_caching_hints_are_returned_with_the_list(
     hints: dict[str, object], expected: tuple[int | None, str]
 ) -> None:
-    async with client_of(ModernServer(tools_list=lambda seen: result(seen, {"tools": [], **hints})), ERA) as client:
-        found = await client.list_tools()
+    async with client_of(
+        ModernServer(tools_list=lambda request: result(request, {"tools": [], **hints})), ERA
+    ) as client:
+        tools = await client.list_tools()
 
-    assert (found.ttl_ms, found.scope) == expected
+    assert (tools.ttl_ms, tools.scope) == expected
 
 
 @pytest.mark.parametrize("always_new", [True, False])
 async def test_an_endless_list_is_unreadable(always_new: bool) -> None:
     server = ModernServer()
-    server.handlers["tools/list"] = lambda seen: result(
-        seen, {"tools": [], "nextCursor": str(len(server.requests)) if always_new else "x"}
+    server.handlers["tools/list"] = lambda request: result(
+        request, {"tools": [], "nextCursor": str(len(server.requests)) if always_new else "x"}
     )
 
     async with client_of(server, ERA) as client:
@@ -197,6 +201,6 @@ async def test_an_endless_list_is_unreadable(always_new: bool) -> None:
 
 
 async def test_a_result_without_a_list_is_unreadable() -> None:
-    async with client_of(ModernServer(tools_list=lambda seen: result(seen, {"tools": {}})), ERA) as client:
+    async with client_of(ModernServer(tools_list=lambda request: result(request, {"tools": {}})), ERA) as client:
         with pytest.raises(UnreadableResponse, match="not a list"):
             await client.list_tools()

@@ -47,14 +47,14 @@ class Person:
 
 def requiring_input(*rounds: Json) -> Callable[[McpRequest], McpResponse]:
     """Asks back so often, then answers."""
-    left = [{"resultType": "input_required", **each} for each in rounds]
-    return lambda seen: result(seen, left.pop(0) if left else {"content": []})
+    left = [{"resultType": "input_required", **round_} for round_ in rounds]
+    return lambda request: result(request, left.pop(0) if left else {"content": []})
 
 
 def params_of(server: ModernServer, method: str = "tools/call") -> list[Json]:
     """The parameters of each request, without what every one has."""
-    params = [each.message["params"] for each in server.requests_for(method)]
-    return [{name: value for name, value in each.items() if name != "_meta"} for each in params]
+    params = [request.message["params"] for request in server.requests_for(method)]
+    return [{name: value for name, value in param.items() if name != "_meta"} for param in params]
 
 
 async def test_a_server_gets_the_requested_inputs_and_its_state_unchanged() -> None:
@@ -66,10 +66,10 @@ async def test_a_server_gets_the_requested_inputs_and_its_state_unchanged() -> N
     async with client_of(server, ERA, respondent=person) as client:
         assert await client.call_tool("echo", {"a": 1}) == {"content": []}
 
-    asked = {"name": "echo", "arguments": {"a": 1}}
-    assert params_of(server) == [asked, {**asked, "inputResponses": {"c": YES}, "requestState": STATE}]
+    requested = {"name": "echo", "arguments": {"a": 1}}
+    assert params_of(server) == [requested, {**requested, "inputResponses": {"c": YES}, "requestState": STATE}]
     assert person.requests == [("elicitation/create", {"message": "Sure?"})]
-    first, second = (each.message["id"] for each in server.requests)
+    first, second = (request.message["id"] for request in server.requests)
     assert first != second
 
 
@@ -95,14 +95,18 @@ async def test_concurrent_calls_do_not_share_their_state() -> None:
     async with client_of(server, ERA) as client:
         await asyncio.gather(*(client.call_tool(name, {}) for name in ("one", "two", "plain")))
 
-    states = {(each["name"], each.get("requestState")) for each in params_of(server)}
+    states = {(item["name"], item.get("requestState")) for item in params_of(server)}
     assert states == {("one", None), ("one", "of one"), ("two", None), ("two", "of two"), ("plain", None)}
 
 
-def _by_tool(seen: McpRequest) -> McpResponse:
-    params = seen.message["params"]
+def _by_tool(request: McpRequest) -> McpResponse:
+    params = request.message["params"]
     is_done = params["name"] == "plain" or "requestState" in params
-    return result(seen, {"content": []}) if is_done else requiring_input({"requestState": f"of {params['name']}"})(seen)
+    return (
+        result(request, {"content": []})
+        if is_done
+        else requiring_input({"requestState": f"of {params['name']}"})(request)
+    )
 
 
 async def test_a_server_that_requests_only_its_state_needs_no_respondent() -> None:
@@ -121,7 +125,7 @@ async def test_a_repeated_request_has_the_same_headers() -> None:
     async with client_of(server, ERA) as client:
         await client.call_tool("sql", {"region": "eu"}, tool)
 
-    assert [each.headers["mcp-param-region"] for each in server.requests] == ["eu", "eu"]
+    assert [request.headers["mcp-param-region"] for request in server.requests] == ["eu", "eu"]
 
 
 @pytest.mark.parametrize("method", ["elicitation/create", "roots/list"])
@@ -173,8 +177,8 @@ async def test_every_request_names_the_supported_input_requests() -> None:
     async with client_of(server, respondent=Person()) as client:
         await client.list_tools()
 
-    told = [each.message["params"]["_meta"][f"{META}clientCapabilities"] for each in server.requests]
-    assert told == [Person.capabilities, Person.capabilities]
+    texts = [request.message["params"]["_meta"][f"{META}clientCapabilities"] for request in server.requests]
+    assert texts == [Person.capabilities, Person.capabilities]
 
 
 class InputRequiringServer(SessionServer):
@@ -186,16 +190,16 @@ class InputRequiringServer(SessionServer):
         self.calls: asyncio.Queue[None] = asyncio.Queue()
         self.answers: asyncio.Queue[Json] = asyncio.Queue()
 
-    def default_response(self, seen: McpRequest) -> McpResponse:
-        match seen.method:
+    def default_response(self, request: McpRequest) -> McpResponse:
+        match request.method:
             case "GET":
                 return McpResponse(body=self._questions(), media_type=STREAM)
             case "tools/call":
                 self.calls.put_nowait(None)
-                return McpResponse(body=self._answered(seen), media_type=STREAM)
-            case _ if seen.http_method == "POST" and "method" not in seen.message:
-                self.answers.put_nowait(seen.message)
-        return super().default_response(seen)
+                return McpResponse(body=self._answered(request), media_type=STREAM)
+            case _ if request.http_method == "POST" and "method" not in request.message:
+                self.answers.put_nowait(request.message)
+        return super().default_response(request)
 
     async def _questions(self) -> AsyncIterator[bytes]:
         yield b": here\n\n"
@@ -203,9 +207,9 @@ class InputRequiringServer(SessionServer):
             await self.calls.get()
             yield self.question
 
-    async def _answered(self, seen: McpRequest) -> AsyncIterator[bytes]:
-        answer = await self.answers.get()
-        reply = result(seen, {"content": [], "structuredContent": answer})
+    async def _answered(self, request: McpRequest) -> AsyncIterator[bytes]:
+        response = await self.answers.get()
+        reply = result(request, {"content": [], "structuredContent": response})
         assert isinstance(reply.body, bytes)
         yield event(reply.body.decode())
 
@@ -217,12 +221,12 @@ async def test_requests_on_the_listening_stream_get_responses() -> None:
     )
 
     async with client_of(server, SESSION, respondent=person) as client:
-        called = await client.call_tool("echo", {})
+        result = await client.call_tool("echo", {})
 
-    assert called["structuredContent"] == {"jsonrpc": "2.0", "id": 7, "result": YES}
+    assert result["structuredContent"] == {"jsonrpc": "2.0", "id": 7, "result": YES}
     assert person.requests == [("elicitation/create", {"message": "Sure?"})]
     assert server.requests[0].message["params"]["capabilities"] == Person.capabilities
-    assert {each.headers["mcp-session-id"] for each in server.requests[1:]} == {"session-1"}
+    assert {request.headers["mcp-session-id"] for request in server.requests[1:]} == {"session-1"}
     assert server.requests_for("GET")[0].headers["accept"] == STREAM
 
 
@@ -230,18 +234,25 @@ async def test_an_unsupported_request_gets_method_not_found() -> None:
     server = InputRequiringServer(event({"jsonrpc": "2.0", "id": 7, "method": "roots/list"}))
 
     async with client_of(server, SESSION, respondent=Person()) as client:
-        called = await client.call_tool("echo", {})
+        result = await client.call_tool("echo", {})
 
-    assert called["structuredContent"]["error"]["code"] == -32601
+    assert result["structuredContent"]["error"]["code"] == -32601
 
 
 async def test_requests_within_a_response_stream_get_responses() -> None:
-    server, person = SessionServer(tools_call=lambda seen: as_stream(result(seen, {"content": []}), QUESTION)), Person()
+    server, person = (
+        SessionServer(tools_call=lambda request: as_stream(result(request, {"content": []}), QUESTION)),
+        Person(),
+    )
 
     async with client_of(server, SESSION, respondent=person) as client:
         await client.call_tool("echo", {})
 
-    replies = [each.message for each in server.requests if "method" not in each.message and each.http_method == "POST"]
+    replies = [
+        request.message
+        for request in server.requests
+        if "method" not in request.message and request.http_method == "POST"
+    ]
     assert replies == [{"jsonrpc": "2.0", "id": 7, "result": YES}]
 
 
@@ -253,7 +264,7 @@ async def test_a_new_session_opens_a_listening_stream() -> None:
         server.expire()
         await client.call_tool("echo", {})
 
-    assert [each.headers["mcp-session-id"] for each in server.requests_for("GET")] == ["session-1", "session-2"]
+    assert [request.headers["mcp-session-id"] for request in server.requests_for("GET")] == ["session-1", "session-2"]
 
 
 async def test_a_server_without_a_listening_stream_works() -> None:
@@ -269,13 +280,15 @@ async def test_a_listening_stream_that_ends_is_resumed() -> None:
     waits: list[float] = []
     server = InputRequiringServer()
     parts = [stream(event("", id="e1", retry=5)), stream(event("", id="", retry=10**9)), stream(b": nothing\n\n")]
-    server.handlers["GET"] = lambda seen: parts.pop(0) if parts else InputRequiringServer.default_response(server, seen)
+    server.handlers["GET"] = lambda request: (
+        parts.pop(0) if parts else InputRequiringServer.default_response(server, request)
+    )
 
     async with client_of(server, SESSION, waits, Person()) as client:
-        called = await client.call_tool("echo", {})
+        result = await client.call_tool("echo", {})
 
-    assert called["structuredContent"]["result"] == YES
-    assert [each.headers.get("last-event-id") for each in server.requests_for("GET")] == [None, "e1", "e1", "e1"]
+    assert result["structuredContent"]["result"] == YES
+    assert [request.headers.get("last-event-id") for request in server.requests_for("GET")] == [None, "e1", "e1", "e1"]
     assert waits == [1.0, 60.0, 1.0]
 
 
@@ -304,14 +317,14 @@ async def test_a_cancelled_listening_stream_leaves_no_state() -> None:
         listing.cancel()
         with pytest.raises(asyncio.CancelledError):
             await listing
-        assert [each for each in asyncio.all_tasks() if "Listener" in repr(each)] == []
+        assert [task for task in asyncio.all_tasks() if "Listener" in repr(task)] == []
 
 
 async def test_a_silent_listening_stream_delays_no_call() -> None:
-    server, asked = SilentRespondent(), list[ServerRequest]()
+    server, requested = SilentRespondent(), list[ServerRequest]()
 
     async def on_asked(question: ServerRequest) -> None:
-        asked.append(question)
+        requested.append(question)
 
     with listening(server) as url:
         async with plain_http() as http:
@@ -319,4 +332,4 @@ async def test_a_silent_listening_stream_delays_no_call() -> None:
             await listener.wait_until_open(patience=0.05)
             await listener.close()
 
-    assert asked == []
+    assert requested == []

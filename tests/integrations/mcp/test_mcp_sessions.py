@@ -30,8 +30,11 @@ async def test_a_session_is_started_used_and_deleted(streams: bool) -> None:
 
     assert server.methods == ["initialize", "notifications/initialized", "tools/call", "DELETE"]
     assert "mcp-session-id" not in server.requests[0].headers
-    for each in server.requests[1:]:
-        assert (each.headers["mcp-session-id"], each.headers["mcp-protocol-version"]) == ("session-1", "2025-06-18")
+    for request in server.requests[1:]:
+        assert (request.headers["mcp-session-id"], request.headers["mcp-protocol-version"]) == (
+            "session-1",
+            "2025-06-18",
+        )
     assert server.sessions == set()
 
 
@@ -47,7 +50,7 @@ async def test_concurrent_calls_restart_an_expired_session_once() -> None:
 
 
 async def test_a_session_that_always_expires_is_restarted_once_per_call() -> None:
-    server = SessionServer(tools_call=lambda seen: error(seen, -32001, "Session not found", 404))
+    server = SessionServer(tools_call=lambda request: error(request, -32001, "Session not found", 404))
 
     async with client_of(server, ERA) as client:
         with pytest.raises(Exception, match="Session not found"):
@@ -58,7 +61,7 @@ async def test_a_session_that_always_expires_is_restarted_once_per_call() -> Non
 
 async def test_a_session_whose_id_cannot_be_sent_back_is_unreadable() -> None:
     hello = {"protocolVersion": "2025-11-25"}
-    server = SessionServer(initialize=lambda seen: result(seen, hello, **{"Mcp-Session-Id": "a b"}))
+    server = SessionServer(initialize=lambda request: result(request, hello, **{"Mcp-Session-Id": "a b"}))
 
     async with client_of(server) as client:
         with pytest.raises(UnreadableResponse, match="invalid session id"):
@@ -67,8 +70,8 @@ async def test_a_session_whose_id_cannot_be_sent_back_is_unreadable() -> None:
 
 async def test_a_server_without_sessions_gets_no_delete() -> None:
     hello = {"protocolVersion": "2025-03-26"}
-    server = SessionServer(initialize=lambda seen: result(seen, hello))
-    server.handlers["tools/list"] = lambda seen: result(seen, {"tools": []})
+    server = SessionServer(initialize=lambda request: result(request, hello))
+    server.handlers["tools/list"] = lambda request: result(request, {"tools": []})
     server.default_response = lambda _: McpResponse(202)  # type: ignore[method-assign]
 
     async with client_of(server, ERA) as client:
@@ -81,12 +84,16 @@ async def test_a_server_without_sessions_gets_no_delete() -> None:
 async def test_a_servers_request_gets_an_error_and_a_ping_an_empty_result() -> None:
     ping = event({"jsonrpc": "2.0", "id": "p", "method": "ping"})
     asks = event({"jsonrpc": "2.0", "id": 9, "method": "sampling/createMessage"})
-    server = SessionServer(tools_call=lambda seen: as_stream(result(seen, {"content": []}), ping, asks))
+    server = SessionServer(tools_call=lambda request: as_stream(result(request, {"content": []}), ping, asks))
 
     async with client_of(server, ERA) as client:
         await client.call_tool("echo", {})
 
-    replies = [each.message for each in server.requests if "method" not in each.message and each.http_method == "POST"]
+    replies = [
+        request.message
+        for request in server.requests
+        if "method" not in request.message and request.http_method == "POST"
+    ]
     assert replies[0] == {"jsonrpc": "2.0", "id": "p", "result": {}}
     assert (replies[1]["id"], replies[1]["error"]["code"]) == (9, -32601)
 
@@ -99,7 +106,7 @@ async def test_a_stream_that_ends_early_is_resumed_after_its_retry_time() -> Non
     async with client_of(server, ERA, waits) as client:
         assert await client.call_tool("echo", {}) == {"content": []}
 
-    assert [each.headers["last-event-id"] for each in server.requests_for("GET")] == ["e1", "e2"]
+    assert [request.headers["last-event-id"] for request in server.requests_for("GET")] == ["e1", "e2"]
     assert waits == [0.25, 0.25]
     assert len(server.requests_for("tools/call")) == 1
 
@@ -110,10 +117,10 @@ async def test_a_refused_resumption_is_reported_and_the_call_is_not_repeated(sta
     server = SessionServer(tools_call=lambda _: stream(event("", id="e1")), GET=lambda _: McpResponse(status))
 
     async with client_of(server, ERA) as client:
-        with pytest.raises(Unreachable, match="the rest could not be read") as told:
+        with pytest.raises(Unreachable, match="the rest could not be read") as raised:
             await client.call_tool("echo", {})
 
-    assert told.value.sent
+    assert raised.value.sent
     assert len(server.requests_for("tools/call")) == 1
 
 
@@ -149,9 +156,9 @@ async def test_many_calls_share_one_legacy_stream() -> None:
     server = LegacyServer()
 
     async with client_of(server, SSE) as client:
-        found = await asyncio.gather(*(client.call_tool("echo", {"n": n}) for n in range(5)))
+        results = await asyncio.gather(*(client.call_tool("echo", {"n": n}) for n in range(5)))
 
-    assert [each["content"][0]["text"] for each in found] == [f'{{"n": {n}}}' for n in range(5)]
+    assert [result["content"][0]["text"] for result in results] == [f'{{"n": {n}}}' for n in range(5)]
     assert len(server.requests_for("GET")) == 1
 
 
@@ -190,7 +197,7 @@ async def test_a_request_on_a_legacy_stream_gets_a_response() -> None:
     async with client_of(server, SSE) as client:
         await client.call_tool("echo", {})
 
-    assert [each.message["error"]["code"] for each in server.requests if "error" in each.message] == [-32601]
+    assert [request.message["error"]["code"] for request in server.requests if "error" in request.message] == [-32601]
 
 
 async def test_a_refusal_of_the_legacy_endpoint_is_reported() -> None:
@@ -201,10 +208,10 @@ async def test_a_refusal_of_the_legacy_endpoint_is_reported() -> None:
 
 async def test_a_400_can_mean_an_expired_session() -> None:
     class Restarted(SessionServer):
-        def respond(self, seen: McpRequest) -> McpResponse:
-            if seen.headers.get("mcp-session-id", "session-0") not in {"session-0", *self.sessions}:
-                return error(seen, -32000, "Bad Request: No valid session ID provided", 400)
-            return super().respond(seen)
+        def respond(self, request: McpRequest) -> McpResponse:
+            if request.headers.get("mcp-session-id", "session-0") not in {"session-0", *self.sessions}:
+                return error(request, -32000, "Bad Request: No valid session ID provided", 400)
+            return super().respond(request)
 
     server = Restarted()
     async with client_of(server) as client:

@@ -42,9 +42,9 @@ def server_of(version: str) -> FakeMcpServer:
     return LegacyServer() if version == "2024-11-05" else SessionServer(version=version, streams=True)
 
 
-def hold(seen: McpRequest, version: str) -> None:
+def hold(request: McpRequest, version: str) -> None:
     """Raises where it is not of its type, or where it says anything that its type does not know."""
-    message = seen.message
+    message = request.message
     match message:
         case {"method": "server/discover"}:  # the probe is a message of 2026-07-28, whomever it meets
             _hold_to(CLIENT_REQUESTS["server/discover", MODERN_VERSION], JSONRPCRequest, message)
@@ -76,7 +76,7 @@ async def use(client: McpClient) -> None:
 async def used(server: FakeMcpServer, era: Era | None = None) -> list[McpRequest]:
     async with client_of(server, era, respondent=Person()) as client:
         await use(client)
-    return [each for each in server.requests if each.http_method == "POST"]
+    return [request for request in server.requests if request.http_method == "POST"]
 
 
 def test_the_client_knows_every_protocol_version() -> None:
@@ -88,27 +88,27 @@ def test_the_client_knows_every_protocol_version() -> None:
 async def test_a_handshake_a_list_and_a_call_match_the_protocols_types(version: str) -> None:
     sent = await used(server_of(version))
 
-    methods = dict.fromkeys(each.method for each in sent)  # the oldest are greeted in two places
+    methods = dict.fromkeys(request.method for request in sent)  # the oldest are greeted in two places
     assert list(methods) == ["server/discover", "initialize", "notifications/initialized", "tools/list", "tools/call"]
-    for each in sent:
-        hold(each, version)
+    for request in sent:
+        hold(request, version)
 
 
 async def test_discovery_a_list_and_a_call_match_the_protocols_types() -> None:
     sent = await used(server_of(MODERN_VERSION))
 
-    assert [each.method for each in sent] == ["server/discover", "tools/list", "tools/call"]
-    for each in sent:
-        hold(each, MODERN_VERSION)
+    assert [request.method for request in sent] == ["server/discover", "tools/list", "tools/call"]
+    for request in sent:
+        hold(request, MODERN_VERSION)
 
 
 @pytest.mark.parametrize("version", [MODERN_VERSION, "2025-11-25"])
 async def test_the_next_page_is_requested_with_the_protocols_cursor(version: str) -> None:
     pages = [{"tools": [ECHO], "nextCursor": "2"}, {"tools": []}]
     server = server_of(version)
-    server.handlers["tools/list"] = lambda seen: result(seen, pages.pop(0))
+    server.handlers["tools/list"] = lambda request: result(request, pages.pop(0))
 
-    first, second = [each for each in await used(server) if each.method == "tools/list"]
+    first, second = [item for item in await used(server) if item.method == "tools/list"]
 
     assert (first.message.get("params", {}).get("cursor"), second.message["params"]["cursor"]) == (None, "2")
     hold(second, version)
@@ -117,7 +117,7 @@ async def test_the_next_page_is_requested_with_the_protocols_cursor(version: str
 async def test_responses_to_input_requests_match_the_protocols_types() -> None:
     rounds = [{"resultType": "input_required", "inputRequests": {"c": ELICIT}, "requestState": "s"}, {"content": []}]
 
-    sent = await used(ModernServer(tools_call=lambda seen: result(seen, rounds.pop(0))))
+    sent = await used(ModernServer(tools_call=lambda request: result(request, rounds.pop(0))))
 
     again = sent[-1]
     assert again.message["params"]["inputResponses"] == {"c": {"action": "accept", "content": {"age": 3}}}
@@ -125,16 +125,16 @@ async def test_responses_to_input_requests_match_the_protocols_types() -> None:
 
 
 async def test_responses_to_a_servers_requests_match_the_protocols_types() -> None:
-    def asking(seen: McpRequest) -> McpResponse:
+    def asking(request: McpRequest) -> McpResponse:
         ping = event({"jsonrpc": "2.0", "id": "p", "method": "ping"})
-        return as_stream(result(seen, {"content": []}), ping, event({"jsonrpc": "2.0", "id": 1, **ELICIT}))
+        return as_stream(result(request, {"content": []}), ping, event({"jsonrpc": "2.0", "id": 1, **ELICIT}))
 
     sent = await used(SessionServer(tools_call=asking))
 
-    replies = [each for each in sent if "method" not in each.message]
-    assert [each.message["id"] for each in replies] == ["p", 1]
-    for each in replies:
-        hold(each, "2025-11-25")
+    replies = [request for request in sent if "method" not in request.message]
+    assert [reply.message["id"] for reply in replies] == ["p", 1]
+    for reply in replies:
+        hold(reply, "2025-11-25")
     validate_client_result("ping", "2025-11-25", replies[0].message["result"])
     validate_client_result("elicitation/create", "2025-11-25", replies[1].message["result"])
 

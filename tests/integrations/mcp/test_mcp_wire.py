@@ -19,9 +19,9 @@ def test_a_stream_reads_the_same_however_it_is_cut(size: int) -> None:
     stream = EventStream()
 
     pieces = [TEXT[at : at + size] for at in range(0, len(TEXT), size)]
-    found = [event for piece in [b"", *pieces] for event in stream.feed(piece)]
+    results = [event for piece in [b"", *pieces] for event in stream.feed(piece)]
 
-    assert found == [SseMessage("message", "a\nb"), SseMessage("x", "ก")]
+    assert results == [SseMessage("message", "a\nb"), SseMessage("x", "ก")]
     assert (stream.last_id, stream.retry_ms) == ("2", 20)
 
 

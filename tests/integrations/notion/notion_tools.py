@@ -44,8 +44,8 @@ class NotionTools:
         return self.server.tenant("notion")
 
     def call(self, tool: str, **args: Any) -> Result:
-        found = next(each for each in TOOLS if each.name == tool)
-        return asyncio.run(FakeVendorPort(NotionClient, self.server.url("/notion"), self.token).call(found, **args))
+        match = next(each for each in TOOLS if each.name == tool)
+        return asyncio.run(FakeVendorPort(NotionClient, self.server.url("/notion"), self.token).call(match, **args))
 
     def structured(self, tool: str, **args: Any) -> Json:
         return self.call(tool, **args).structured()
@@ -54,19 +54,19 @@ class NotionTools:
         return self.call(tool, **args).text()
 
     def failure_text(self, tool: str, kind: str = "invalid_arguments", **args: Any) -> str:
-        with pytest.raises(ToolFailed) as refused:
+        with pytest.raises(ToolFailed) as raised:
             self.call(tool, **args)
-        assert refused.value.kind == kind, refused.value.text
-        return refused.value.text
+        assert raised.value.kind == kind, raised.value.text
+        return raised.value.text
 
     def bodies_sent(self, path: str) -> list[Json]:
         """The bodies of the requests there."""
-        there = [each for each in self.tenant.requests_to("api") if each.path == f"/notion/v1{path}"]
-        return [json.loads(each.body) for each in there if each.body]
+        there = [request for request in self.tenant.requests_to("api") if request.path == f"/notion/v1{path}"]
+        return [json.loads(record.body) for record in there if record.body]
 
 
 def problems(tool: str, **args: Any) -> list[str]:
     """What is told of arguments that do not fit."""
-    found = next(each for each in TOOLS if each.name == tool).parse(args)
-    assert isinstance(found, list), found
-    return found
+    result = next(each for each in TOOLS if each.name == tool).parse(args)
+    assert isinstance(result, list), result
+    return result

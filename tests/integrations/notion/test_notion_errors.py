@@ -36,15 +36,15 @@ def test_a_page_in_the_trash_must_be_restored_first(
 ) -> None:
     notion.call(UPDATE, pageId=PLAN, archived=True)
 
-    told = notion.failure_text(tool, "upstream_refused", **args)
+    error = notion.failure_text(tool, "upstream_refused", **args)
     notion.call(UPDATE, pageId=PLAN, archived=False)
 
-    assert told == f"This page or its parent {IN_TRASH} {none}"
+    assert error == f"This page or its parent {IN_TRASH} {none}"
     notion.call(tool, **args)
 
 
 @pytest.mark.parametrize(
-    ("tool", "args", "told"),
+    ("tool", "args", "text"),
     [
         (QUERY, {"databaseId": WIKI}, "the id of a page, not of a database. `notion_read` reads the page"),
         (CREATE_ROW, {"databaseId": WIKI, "properties": {"Task": "x"}}, "the id of a page, not of a database."),
@@ -54,18 +54,18 @@ def test_a_page_in_the_trash_must_be_restored_first(
     ],
 )
 def test_the_id_of_another_object_is_recognised(
-    notion: NotionTools, tool: str, args: dict[str, Any], told: str
+    notion: NotionTools, tool: str, args: dict[str, Any], text: str
 ) -> None:
-    assert told in notion.failure_text(tool, **args)
+    assert text in notion.failure_text(tool, **args)
     assert notion.fake.writes_done == []
 
 
 @pytest.mark.parametrize("after", [task_id(1), id_of("block", id_of("block", GUIDE, "5"), "0")])
 def test_a_block_to_insert_after_must_be_a_direct_child_of_the_page(notion: NotionTools, after: str) -> None:
-    told = notion.failure_text(APPEND, pageId=GUIDE, content="x", after=after)
+    error = notion.failure_text(APPEND, pageId=GUIDE, content="x", after=after)
 
-    assert told.startswith("`after` must be a direct child of `pageId`")
-    assert told.endswith("Nothing was added.")
+    assert error.startswith("`after` must be a direct child of `pageId`")
+    assert error.endswith("Nothing was added.")
 
 
 @pytest.mark.parametrize(
@@ -80,24 +80,24 @@ def test_a_block_to_insert_after_must_be_a_direct_child_of_the_page(notion: Noti
     ],
 )
 def test_an_unknown_cursor_is_refused(notion: NotionTools, tool: str, args: dict[str, Any]) -> None:
-    told = notion.failure_text(tool, **args)
+    error = notion.failure_text(tool, **args)
 
-    assert told == "`startCursor` is no longer valid. Start again without it."
+    assert error == "`startCursor` is no longer valid. Start again without it."
 
 
 def test_a_refused_write_is_reported_as_unchanged(notion: NotionTools) -> None:
-    told = notion.failure_text(
+    error = notion.failure_text(
         UPDATE_ROW, pageId=task_id(1), properties={"Link": {"url": "x"}, "Tags": [{"name": "a,b"}]}
     )
 
-    assert told.startswith("Notion rejected the request: ")
-    assert told.endswith("Nothing was changed.")
+    assert error.startswith("Notion rejected the request: ")
+    assert error.endswith("Nothing was changed.")
 
 
 def test_a_credential_rejected_midway_does_not_hide_what_was_added(notion: NotionTools) -> None:
     notion.tenant.inject_fault("api", Fault("slow", seconds=0))
     notion.tenant.inject_fault("api", Fault("down", status=401), times=2)
 
-    told = notion.failure_text(APPEND, "reconnect_required", pageId=PLAN, content="\n\n".join(["Line"] * 250))
+    error = notion.failure_text(APPEND, "reconnect_required", pageId=PLAN, content="\n\n".join(["Line"] * 250))
 
-    assert told.startswith("100 of 250 blocks were added; send only the others. Notion no longer accepts")
+    assert error.startswith("100 of 250 blocks were added; send only the others. Notion no longer accepts")

@@ -38,7 +38,7 @@ def of(name: str, kind: str, **test: object) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("given", "sent"),
+    ("arguments", "sent"),
     [
         ({"Kind": {"is_empty": True}}, of("Kind", "select", is_empty=True)),
         ({"Kind": {"is_empty": False}}, of("Kind", "select", is_not_empty=True)),
@@ -73,16 +73,16 @@ def of(name: str, kind: str, **test: object) -> dict[str, Any]:
         ({"Kind": {"name": "Bug", "equals": "Bug"}}, None),
     ],
 )
-def test_a_filter_is_converted_for_notion(given: dict[str, Any], sent: dict[str, Any] | None) -> None:
+def test_a_filter_is_converted_for_notion(arguments: dict[str, Any], sent: dict[str, Any] | None) -> None:
     if sent is None:
         with pytest.raises(ToolFailed, match="name is not a test of a select"):
-            to_notion_filter(given, SCHEMA)
+            to_notion_filter(arguments, SCHEMA)
     else:
-        assert to_notion_filter(given, SCHEMA) == sent
+        assert to_notion_filter(arguments, SCHEMA) == sent
 
 
 @pytest.mark.parametrize(
-    ("given", "sent"),
+    ("arguments", "sent"),
     [
         (
             {"Day": {"after": DAY, "before": LATER}},
@@ -135,12 +135,12 @@ def test_a_filter_is_converted_for_notion(given: dict[str, Any], sent: dict[str,
         ),
     ],
 )
-def test_each_condition_has_one_operator_and_groups_are_kept(given: dict[str, Any], sent: dict[str, Any]) -> None:
-    assert to_notion_filter(given, SCHEMA) == sent
+def test_each_condition_has_one_operator_and_groups_are_kept(arguments: dict[str, Any], sent: dict[str, Any]) -> None:
+    assert to_notion_filter(arguments, SCHEMA) == sent
 
 
 @pytest.mark.parametrize(
-    ("given", "complaint"),
+    ("arguments", "complaint"),
     [
         ({}, "it is empty"),
         ({"and": []}, "`and` is empty"),
@@ -155,7 +155,7 @@ def test_each_condition_has_one_operator_and_groups_are_kept(given: dict[str, An
         ({"Size": {"operator": ">", "value": None}}, "`Size`: the value to compare with is missing"),
         ({"property": "State", "status": {"equals": "Done"}, "value": "Open"}, "a property and a test"),
         ({"Size": list(range(101))}, "more than 100 conditions and values"),
-        ({"or": [{"Size": each} for each in range(101)]}, "more than 100 conditions and values"),
+        ({"or": [{"Size": number} for number in range(101)]}, "more than 100 conditions and values"),
         ({"Sum": 3}, '`Sum` is a rollup: write the condition as {"property": "Sum", "rollup": '),
         (
             {"property": "Age", "equals": 3},
@@ -179,23 +179,23 @@ def test_each_condition_has_one_operator_and_groups_are_kept(given: dict[str, An
         ),
     ],
 )
-def test_an_invalid_filter_is_refused(given: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(ToolFailed, match="The filter is not valid") as refused:
-        to_notion_filter(given, SCHEMA)
+def test_an_invalid_filter_is_refused(arguments: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(ToolFailed, match="The filter is not valid") as raised:
+        to_notion_filter(arguments, SCHEMA)
 
-    assert complaint in refused.value.text
+    assert complaint in raised.value.text
 
 
 @pytest.mark.parametrize(
-    ("given", "complaint"), [([{"property": "Size", "direction": "up"}], "ascending or descending"), ([3], "an object")]
+    ("value", "complaint"), [([{"property": "Size", "direction": "up"}], "ascending or descending"), ([3], "an object")]
 )
-def test_an_invalid_order_is_refused(given: list[Any], complaint: str) -> None:
+def test_an_invalid_order_is_refused(value: list[Any], complaint: str) -> None:
     with pytest.raises(ToolFailed, match=complaint):
-        to_notion_sorts(given, SCHEMA)
+        to_notion_sorts(value, SCHEMA)
 
 
 @pytest.mark.parametrize(
-    ("given", "count"),
+    ("value", "count"),
     [
         ({"Due": {"after": "2026-11-20", "before": "2026-12-05"}}, 4),
         ({"property": "Tags", "equals": "Q4"}, 4),
@@ -211,13 +211,13 @@ def test_an_invalid_order_is_refused(given: list[Any], complaint: str) -> None:
         ({}, 12),
     ],
 )
-def test_notion_accepts_every_converted_filter(notion: NotionTools, given: object, count: int) -> None:
-    assert len(notion.structured(QUERY, databaseId=TASKS, filter=given)["results"]) == count
+def test_notion_accepts_every_converted_filter(notion: NotionTools, value: object, count: int) -> None:
+    assert len(notion.structured(QUERY, databaseId=TASKS, filter=value)["results"]) == count
 
 
 def test_users_are_listed_only_for_a_filter_by_name(notion: NotionTools) -> None:
     notion.call(QUERY, databaseId=TASKS_SOURCE, filter={"Owner": ADA})
-    assert [each.path for each in notion.tenant.requests_to("api") if each.path.endswith("/users")] == []
+    assert [request.path for request in notion.tenant.requests_to("api") if request.path.endswith("/users")] == []
 
     notion.call(QUERY, databaseId=TASKS_SOURCE, filter={"Owner": "ada@acme.example.com"})
     assert notion.bodies_sent(f"/data_sources/{TASKS_SOURCE}/query")[-1]["filter"] == of(

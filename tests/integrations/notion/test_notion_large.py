@@ -33,7 +33,7 @@ def test_blocks_that_are_too_large_together_are_read_in_smaller_pages() -> None:
     script = ScriptedNotion(ScriptedResponse(200, PAGE), LARGE, ScriptedResponse(200, BLOCKS))
 
     assert read(script) == "Nothing is written here yet."
-    assert [each.partition("page_size=")[2] for each in script.requests[1:]] == ["100", "5"]
+    assert [request.partition("page_size=")[2] for request in script.requests[1:]] == ["100", "5"]
 
 
 def test_a_block_that_is_too_large_alone_is_reported() -> None:
@@ -48,7 +48,7 @@ def test_a_result_that_is_too_large_suggests_a_smaller_one() -> None:
 
 def long_block(notion: NotionTools) -> str:
     """Of 100,000 characters, on a page."""
-    text = [{"type": "text", "text": {"content": each * 2000}} for each in "abcde" * 10]
+    text = [{"type": "text", "text": {"content": item * 2000}} for item in "abcde" * 10]
     block: Any = notion.fake.store.block(PLAN, {"type": "paragraph", "paragraph": {"rich_text": text}})
     return str(block["id"])
 
@@ -56,11 +56,11 @@ def long_block(notion: NotionTools) -> str:
 def test_a_block_with_too_long_text_is_returned_in_parts(notion: NotionTools) -> None:
     block, cursor, parts = long_block(notion), None, list[str]()
     while cursor or not parts:
-        found = notion.structured(READ, pageId=block, startCursor=cursor)
-        cursor = found.get("nextCursor")
-        parts.append(found["content"])
+        result = notion.structured(READ, pageId=block, startCursor=cursor)
+        cursor = result.get("nextCursor")
+        parts.append(result["content"])
 
-    assert "".join(parts) == "".join(each * 2000 for each in "abcde" * 10)
+    assert "".join(parts) == "".join(item * 2000 for item in "abcde" * 10)
     assert max(map(len, parts)) == 30_000
 
 
@@ -76,7 +76,7 @@ def test_a_block_with_long_text_shows_its_beginning_before_its_children(notion: 
 def test_a_missing_object_is_reported_as_unchanged(notion: NotionTools) -> None:
     notion.fake.store.hidden.add(GUIDE)
 
-    told = notion.failure_text(APPEND, "upstream_refused", pageId=GUIDE, content="x")
+    error = notion.failure_text(APPEND, "upstream_refused", pageId=GUIDE, content="x")
 
-    assert told.startswith("Notion finds nothing with that id")
-    assert told.endswith("Nothing was added.")
+    assert error.startswith("Notion finds nothing with that id")
+    assert error.endswith("Nothing was added.")

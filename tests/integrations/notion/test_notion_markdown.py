@@ -28,15 +28,15 @@ FIRST = node("numbered_list_item", "a")
 ROW = node("table_row", cells=[[text("a|b")], [text("c\nd")]])
 
 
-def as_response(asked: Json) -> BlockNode:
+def as_response(body: Json) -> BlockNode:
     """What Notion shows of a block that was sent."""
-    kind = str(asked["type"])
-    inside = dict(asked[kind])  # type: ignore[call-overload]
-    children = [as_response(each) for each in inside.pop("children", ())]
+    kind = str(body["type"])
+    inside = dict(body[kind])  # type: ignore[call-overload]
+    children = [as_response(item) for item in inside.pop("children", ())]
     for name in ("rich_text", "caption"):
-        inside[name] = [rendered(each) for each in inside.get(name, ())]
+        inside[name] = [rendered(item) for item in inside.get(name, ())]
     if "cells" in inside:
-        inside["cells"] = [[rendered(each) for each in cell] for cell in inside["cells"]]
+        inside["cells"] = [[rendered(item) for item in cell] for cell in inside["cells"]]
     return BlockNode({"id": "0" * 32, "type": kind, kind: inside}, children)
 
 
@@ -252,13 +252,13 @@ def test_an_item_with_too_many_children_is_refused() -> None:
 def test_a_long_table_becomes_several_with_the_same_header() -> None:
     tables = to_blocks("| n |\n|---|\n" + "| 1 |\n" * 250)
 
-    assert [len(each["table"]["children"]) for each in tables] == [100, 100, 53]
-    assert len({str(each["table"]["children"][0]) for each in tables}) == 1
+    assert [len(table["table"]["children"]) for table in tables] == [100, 100, 53]
+    assert len({str(table["table"]["children"][0]) for table in tables}) == 1
 
 
 def test_long_text_is_split_to_notions_limit() -> None:
-    assert [len(each["text"]["content"]) for each in from_markdown("x" * 4500)] == [2000, 2000, 500]
-    assert "".join(each["text"]["content"] for each in plain_rich_text("ab" * 3000)) == "ab" * 3000
+    assert [len(item["text"]["content"]) for item in from_markdown("x" * 4500)] == [2000, 2000, 500]
+    assert "".join(item["text"]["content"] for item in plain_rich_text("ab" * 3000)) == "ab" * 3000
 
 
 def test_surplus_marks_stay_as_text() -> None:
@@ -279,7 +279,7 @@ def test_blocks_are_sent_in_batches_of_notions_limit(blocks: list[Json], sizes: 
     parts = list(batches(blocks))
 
     assert [len(part) for part in parts] == sizes
-    assert [each for part in parts for each in part] == blocks
+    assert [item for part in parts for item in part] == blocks
 
 
 @pytest.mark.parametrize(
@@ -324,5 +324,5 @@ def test_any_text_becomes_valid_blocks_that_can_be_rendered(markdown: str) -> No
 
 @given(st.text(max_size=300))
 def test_no_piece_of_any_text_is_lost_between_marks(text_: str) -> None:
-    assert "".join(each["text"]["content"] for each in plain_rich_text(text_)) == text_
-    assert all(len(each["text"]["content"]) <= 2000 for each in from_markdown(text_))
+    assert "".join(item["text"]["content"] for item in plain_rich_text(text_)) == text_
+    assert all(len(item["text"]["content"]) <= 2000 for item in from_markdown(text_))

@@ -26,8 +26,8 @@ SAVED_IN_PART = "Some values are clipped: `notion_read` of the page with `full` 
 
 
 def values(notion: NotionTools) -> dict[str, Any]:
-    found: dict[str, Any] = notion.fake.store.objects[task_id(1)]["properties"]
-    return found
+    stored: dict[str, Any] = notion.fake.store.objects[task_id(1)]["properties"]
+    return stored
 
 
 def steps(number: int) -> str:
@@ -35,9 +35,9 @@ def steps(number: int) -> str:
 
 
 def relate(notion: NotionTools, number: int) -> list[str]:
-    every = [{"id": id_of("related", str(each))} for each in range(number)]
+    every = [{"id": id_of("related", str(index))} for index in range(number)]
     values(notion)["Blocks"] |= {"has_more": number > 25, "relation": every[:25], "all": every}
-    return [each["id"] for each in every]
+    return [item["id"] for item in every]
 
 
 @pytest.mark.parametrize(
@@ -53,14 +53,14 @@ def test_a_truncated_relation_is_marked_as_incomplete(
 ) -> None:
     ids = relate(notion, 40)
 
-    found = notion.call(tool, **args)
-    told = found.structured()
-    page = told["results"][0] if tool == QUERY else told["page"]
+    result = notion.call(tool, **args)
+    content = result.structured()
+    page = content["results"][0] if tool == QUERY else content["page"]
 
     assert page["properties"]["Blocks"] == [*ids[:25], "… (and more)"]
     assert page["cut"] == ["Blocks"]
-    assert told["notes"] == [note]
-    assert found.text().endswith(note)
+    assert content["notes"] == [note]
+    assert result.text().endswith(note)
     assert "cut" not in notion.structured(READ, pageId=task_id(1))["page"]
 
 
@@ -80,35 +80,35 @@ def test_a_cut_value_can_be_read_completely_as_its_note_says(notion: NotionTools
 
 @pytest.mark.parametrize(("size", "head"), [(3, "3 pages, and more follow: **Tasks**"), (12, "12 pages: **Tasks**")])
 def test_the_count_of_one_page_is_not_shown_as_the_total(notion: NotionTools, size: int, head: str) -> None:
-    told = notion.text(QUERY, databaseId=TASKS, pageSize=size)
+    text = notion.text(QUERY, databaseId=TASKS, pageSize=size)
 
-    assert told.startswith(head)
+    assert text.startswith(head)
     more = "More follow: call again with the same arguments and `startCursor` "
-    assert (more in told) is (size == 3)
+    assert (more in text) is (size == 3)
 
 
 def test_an_incomplete_search_is_reported_in_plain_words(notion: NotionTools) -> None:
     notion.fake.incomplete = True
 
-    told = "Notion did not search everything, so there may be more: use a narrower query."
-    assert notion.structured(SEARCH, query="launch")["notes"] == [told]
-    assert notion.structured(QUERY, databaseId=TASKS)["notes"] == [told]
+    text = "Notion did not search everything, so there may be more: use a narrower query."
+    assert notion.structured(SEARCH, query="launch")["notes"] == [text]
+    assert notion.structured(QUERY, databaseId=TASKS)["notes"] == [text]
 
 
 def test_an_incomplete_search_without_hits_is_not_shown_as_empty(notion: NotionTools) -> None:
     notion.fake.incomplete = True
 
-    told = "Nothing was found, but Notion did not search everything: use a narrower query."
-    assert notion.structured(SEARCH, query="zzz")["notes"] == [told]
-    assert notion.structured(QUERY, databaseId=TASKS, filter={"Points": 99})["notes"] == [told]
+    text = "Nothing was found, but Notion did not search everything: use a narrower query."
+    assert notion.structured(SEARCH, query="zzz")["notes"] == [text]
+    assert notion.structured(QUERY, databaseId=TASKS, filter={"Points": 99})["notes"] == [text]
 
 
 @pytest.mark.parametrize(("tool", "args"), [(SEARCH, {"query": "launch"}), (QUERY, {"databaseId": TASKS})])
 def test_a_cursor_beyond_the_end_is_not_shown_as_empty(notion: NotionTools, tool: str, args: dict[str, Any]) -> None:
-    found = notion.structured(tool, **args, startCursor="50.")
+    result = notion.structured(tool, **args, startCursor="50.")
 
-    assert found["results"] == []
-    assert found["notes"] == ["No more results: all of them are on the previous pages."]
+    assert result["results"] == []
+    assert result["notes"] == ["No more results: all of them are on the previous pages."]
 
 
 @pytest.mark.parametrize(
@@ -125,22 +125,22 @@ def test_the_parent_of_a_new_page_is_named(notion: NotionTools, parent: object, 
 
 
 def test_a_new_option_is_reported(notion: NotionTools) -> None:
-    made = notion.structured(
+    created = notion.structured(
         CREATE_ROW, databaseId=TASKS, name="x", properties={"Tags": ["q4", "Brand"], "Status": "done"}
     )
     changed = notion.structured(UPDATE_ROW, pageId=task_id(1), properties={"Tags": "Other"})
 
-    assert made["notes"] == ["`Tags` has a new option: Brand."]
+    assert created["notes"] == ["`Tags` has a new option: Brand."]
     assert changed["notes"] == ["`Tags` has a new option: Other."]
 
 
 def test_new_options_are_reported_in_their_given_order() -> None:
-    names = [f"Choice {each}" for each in range(12)]
+    names = [f"Choice {number}" for number in range(12)]
     schema = PropertySchema(tuple(PropertyDefinition(name, "select", options=("Old",)) for name in names))
 
-    told = schema.new_options(schema.to_notion_values(dict.fromkeys(reversed(names), "New")))
+    text = schema.new_options(schema.to_notion_values(dict.fromkeys(reversed(names), "New")))
 
-    assert told == [f"`{name}` has a new option: New." for name in reversed(names)]
+    assert text == [f"`{name}` has a new option: New." for name in reversed(names)]
 
 
 def test_a_list_that_is_too_deep_is_refused_in_order(notion: NotionTools) -> None:
@@ -174,23 +174,23 @@ def test_the_first_ids_of_many_new_blocks_are_returned(notion: NotionTools) -> N
 
 
 @pytest.mark.parametrize(
-    ("args", "told"),
+    ("args", "text"),
     [
         ({"content": "- a\n" * 2001}, "The content makes 2,001 blocks; one call accepts at most 2,000"),
         ({"children": ["x" * 150_000] * 2}, "longer than 200,000 characters"),
     ],
 )
 def test_oversized_or_non_text_content_is_refused_before_any_request(
-    notion: NotionTools, args: dict[str, Any], told: str
+    notion: NotionTools, args: dict[str, Any], text: str
 ) -> None:
-    assert told in notion.failure_text(APPEND, pageId=PLAN, **args)
+    assert text in notion.failure_text(APPEND, pageId=PLAN, **args)
     assert notion.fake.writes_done == []
 
 
 def test_a_lone_surrogate_is_refused_before_any_request(notion: NotionTools) -> None:
-    told = notion.failure_text(UPDATE_ROW, pageId=task_id(1), properties={"Notes": "\ud800"})
+    error = notion.failure_text(UPDATE_ROW, pageId=task_id(1), properties={"Notes": "\ud800"})
 
-    assert told.startswith("The text contains half of a character")
+    assert error.startswith("The text contains half of a character")
     assert notion.fake.writes_done == []
 
 
@@ -199,12 +199,12 @@ def test_a_block_is_shown_with_its_page_and_complete(notion: NotionTools) -> Non
     block = notion.fake.store.block(PLAN, {"type": "toggle", "toggle": {"rich_text": text}})["id"]
     notion.fake.store.block(block, {"type": "paragraph", "paragraph": {"rich_text": "Inside"}})
 
-    found = notion.structured(READ, pageId=block)
+    result = notion.structured(READ, pageId=block)
 
-    assert found["page"]["url"] == f"https://www.notion.so/{PLAN.replace('-', '')}#{block.replace('-', '')}"
-    assert len(found["page"]["title"]) == 200
-    assert text.strip() in found["content"]
-    assert found["content"].endswith("Inside")
+    assert result["page"]["url"] == f"https://www.notion.so/{PLAN.replace('-', '')}#{block.replace('-', '')}"
+    assert len(result["page"]["title"]) == 200
+    assert text.strip() in result["content"]
+    assert result["content"].endswith("Inside")
     assert "In page https://www.notion.so/" in notion.text(READ, pageId=block)
 
 
@@ -245,7 +245,7 @@ def test_a_text_is_accepted_as_blocks(notion: NotionTools) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tool", "args", "told"),
+    ("tool", "args", "text"),
     [
         (
             UPDATE,
@@ -266,5 +266,5 @@ def test_a_text_is_accepted_as_blocks(notion: NotionTools) -> None:
         (QUERY, {"databaseId": TASKS, "filter": "[" * 200_000}, "`filter`: must be an object"),
     ],
 )
-def test_conflicting_arguments_are_refused(tool: str, args: dict[str, Any], told: str) -> None:
-    assert re.sub(r"\s+", " ", " ".join(problems(tool, **args))).startswith(told)
+def test_conflicting_arguments_are_refused(tool: str, args: dict[str, Any], text: str) -> None:
+    assert re.sub(r"\s+", " ", " ".join(problems(tool, **args))).startswith(text)

@@ -54,32 +54,32 @@ def test_a_rejected_token_is_recognised() -> None:
 
 
 @pytest.mark.parametrize("status", [429, 529])
-@pytest.mark.parametrize(("said", "seconds"), [("7", 7.0), (None, None), ("soon", None), ("", None), ("٣", None)])
-def test_a_short_rate_limit_is_waited_out(status: int, said: str | None, seconds: float | None) -> None:
-    assert verdict(status, "rate_limited", retry_after=said) == RateLimited(seconds)
+@pytest.mark.parametrize(("value", "seconds"), [("7", 7.0), (None, None), ("soon", None), ("", None), ("٣", None)])
+def test_a_short_rate_limit_is_waited_out(status: int, value: str | None, seconds: float | None) -> None:
+    assert verdict(status, "rate_limited", retry_after=value) == RateLimited(seconds)
 
 
 def test_a_blocked_request_is_not_retried() -> None:
-    found = verdict(429, "rate_limited", retry_after="1", rate_limit_reason="public_api_request_blocked")
+    verdict_ = verdict(429, "rate_limited", retry_after="1", rate_limit_reason="public_api_request_blocked")
 
-    assert isinstance(found, Rejected)
-    assert "has blocked" in found.text
+    assert isinstance(verdict_, Rejected)
+    assert "has blocked" in verdict_.text
 
 
 @pytest.mark.parametrize(
-    "found",
+    "verdict_",
     [
         verdict(404, "object_not_found", "Could not find page with ID: 1."),
         verdict(400, "validation_error", "Provided ID 1 is a database, not a page. Use the retrieve database API."),
         verdict(400, "invalid_request_url", "Invalid request URL."),
     ],
 )
-def test_a_missing_object_is_left_to_the_caller(found: Verdict) -> None:
-    assert found is None
+def test_a_missing_object_is_left_to_the_caller(verdict_: Verdict) -> None:
+    assert verdict_ is None
 
 
 @pytest.mark.parametrize(
-    ("found", "kind", "text"),
+    ("verdict_", "kind", "text"),
     [
         (
             verdict(400, "validation_error", "body.x is wrong."),
@@ -94,10 +94,10 @@ def test_a_missing_object_is_left_to_the_caller(found: Verdict) -> None:
         (verdict(400, "validation_error", CURSOR), "invalid_arguments", "`startCursor` is no longer valid. Start"),
     ],
 )
-def test_a_refusal_says_what_to_do(found: Verdict, kind: str, text: str) -> None:
-    assert isinstance(found, Rejected)
-    assert found.kind == kind
-    assert text in found.text
+def test_a_refusal_says_what_to_do(verdict_: Verdict, kind: str, text: str) -> None:
+    assert isinstance(verdict_, Rejected)
+    assert verdict_.kind == kind
+    assert text in verdict_.text
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504])
@@ -114,19 +114,19 @@ def test_a_response_from_outside_the_api_leaves_the_outcome_unknown(status: int,
 
 @pytest.mark.parametrize("more", [{"committed_resource_id": "1"}, {"committed_child_ids": ["1", "2"]}])
 def test_a_failed_write_reports_what_was_saved(more: dict[str, object]) -> None:
-    found = verdict(503, "service_unavailable", **more)
+    verdict_ = verdict(503, "service_unavailable", **more)
 
-    assert isinstance(found, ServerTrouble)
-    assert not found.not_applied
-    assert "However, Notion saved it as 1" in str(found.if_maybe_applied)
+    assert isinstance(verdict_, ServerTrouble)
+    assert not verdict_.not_applied
+    assert "However, Notion saved it as 1" in str(verdict_.if_maybe_applied)
 
 
 def test_a_conflict_has_written_nothing() -> None:
-    found = verdict(409, "conflict_error")
+    verdict_ = verdict(409, "conflict_error")
 
-    assert isinstance(found, ServerTrouble)
-    assert found.not_applied
-    assert found.text == "Notion did not apply the change: another change to the same object was under way."
+    assert isinstance(verdict_, ServerTrouble)
+    assert verdict_.not_applied
+    assert verdict_.text == "Notion did not apply the change: another change to the same object was under way."
 
 
 @pytest.mark.parametrize("place", [ListPosition(), ListPosition(7), ListPosition(100, "abc"), ListPosition(0, "1.2")])
@@ -140,7 +140,7 @@ def test_notions_own_cursor_is_accepted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("parent", "told"),
+    ("parent", "text"),
     [
         ({"type": "workspace", "workspace": True}, "the workspace, at the top"),
         ({"type": "database_id", "database_id": "1-2"}, "database https://www.notion.so/12"),
@@ -149,5 +149,5 @@ def test_notions_own_cursor_is_accepted() -> None:
         (None, None),
     ],
 )
-def test_the_parent_of_a_page_is_described_in_words(parent: dict[str, object] | None, told: str | None) -> None:
-    assert location_of(parent) == told
+def test_the_parent_of_a_page_is_described_in_words(parent: dict[str, object] | None, text: str | None) -> None:
+    assert location_of(parent) == text

@@ -24,7 +24,7 @@ SCHEMA = PropertySchema(
 
 
 @pytest.mark.parametrize(
-    ("given", "found"),
+    ("value", "found"),
     [
         (ONE, ONE),
         (BARE, ONE),
@@ -37,16 +37,16 @@ SCHEMA = PropertySchema(
         (f"collection://{ONE}", ONE),
     ],
 )
-def test_a_page_id_is_parsed_in_every_form(given: str, found: str) -> None:
-    assert page_id(given) == found
+def test_a_page_id_is_parsed_in_every_form(value: str, found: str) -> None:
+    assert page_id(value) == found
 
 
 @pytest.mark.parametrize(
-    "given", ["", "The plan", "http://[", BARE[:-1], BARE + "0", 7, None, "https://www.notion.so/acme", "x" * 3000]
+    "value", ["", "The plan", "http://[", BARE[:-1], BARE + "0", 7, None, "https://www.notion.so/acme", "x" * 3000]
 )
-def test_a_text_without_an_id_is_refused(given: object) -> None:
+def test_a_text_without_an_id_is_refused(value: object) -> None:
     with pytest.raises(ValueError, match="not an id of Notion"):
-        page_id(given)
+        page_id(value)
 
 
 def test_a_url_distinguishes_database_page_and_block() -> None:
@@ -168,29 +168,29 @@ def test_options_are_sent_in_their_existing_spelling() -> None:
 
 
 def test_all_invalid_values_are_reported_together() -> None:
-    with pytest.raises(ToolFailed) as refused:
+    with pytest.raises(ToolFailed) as raised:
         SCHEMA.to_notion_values({"State": "Later", "Size": "big", "Colour": "red"})
 
-    assert "`State`: must be one of Open, Done." in refused.value.text
-    assert "`Size`: big is not a number" in refused.value.text
+    assert "`State`: must be one of Open, Done." in raised.value.text
+    assert "`Size`: big is not a number" in raised.value.text
     assert (
         "`Colour`: this property does not exist. Properties: Name (title); State (status: Open, Done)"
-        in refused.value.text
+        in raised.value.text
     )
 
 
-@pytest.mark.parametrize("given", [{"Size": 1, "size": 2}, {"Name": "a", "title": "b"}])
-def test_a_repeated_property_is_refused(given: dict[str, object]) -> None:
+@pytest.mark.parametrize("value", [{"Size": 1, "size": 2}, {"Name": "a", "title": "b"}])
+def test_a_repeated_property_is_refused(value: dict[str, object]) -> None:
     with pytest.raises(ToolFailed, match="is already set"):
-        SCHEMA.to_notion_values(given)
+        SCHEMA.to_notion_values(value)
 
 
 def test_many_unknown_properties_list_the_known_ones_once() -> None:
-    with pytest.raises(ToolFailed) as refused:
+    with pytest.raises(ToolFailed) as raised:
         SCHEMA.to_notion_values(dict.fromkeys(map(str, range(20)), 1))
 
-    assert "`6`, `7` and 12 more: these properties do not exist. Properties: Name" in refused.value.text
-    assert refused.value.text.count("Properties: ") == 1
+    assert "`6`, `7` and 12 more: these properties do not exist. Properties: Name" in raised.value.text
+    assert raised.value.text.count("Properties: ") == 1
 
 
 def test_more_people_than_notion_accepts_are_refused() -> None:
@@ -200,7 +200,7 @@ def test_more_people_than_notion_accepts_are_refused() -> None:
 
 def test_limits_are_expressed_in_json_schema() -> None:
     words = {
-        word for each in TOOLS for told in each.mcp_definition["inputSchema"]["properties"].values() for word in told
+        word for tool in TOOLS for text in tool.mcp_definition["inputSchema"]["properties"].values() for word in text
     }
 
     assert words.isdisjoint({"ge", "le"})
@@ -209,7 +209,7 @@ def test_limits_are_expressed_in_json_schema() -> None:
 
 def test_a_large_database_is_described_in_part() -> None:
     many = PropertySchema(
-        tuple(PropertyDefinition(f"P{each}", "select", "", tuple(map(str, range(99)))) for each in range(80))
+        tuple(PropertyDefinition(f"P{number}", "select", "", tuple(map(str, range(99)))) for number in range(80))
     )
 
     assert str(many).endswith("; …")

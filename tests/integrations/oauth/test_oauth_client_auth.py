@@ -52,16 +52,16 @@ def basic(header: str) -> tuple[str, str]:
 async def sent(client: OAuthClient, issuer: str | None = None) -> tuple[dict[str, str], dict[str, str]]:
     async with token_endpoint(TOKENS) as here:
         await client_credentials(here.http, replace(here.provider, issuer=issuer), client, [])
-        told = fields(here.request)
-    assert told.pop("grant_type") == "client_credentials"
-    return here.request.headers, told
+        text = fields(here.request)
+    assert text.pop("grant_type") == "client_credentials"
+    return here.request.headers, text
 
 
 async def test_plain_credentials_are_unchanged_in_basic_auth() -> None:
-    headers, told = await sent(OAuthClient("1a2b-3c.4d_~", "client_secret_basic", secret="s3cret-._~"))
+    headers, text = await sent(OAuthClient("1a2b-3c.4d_~", "client_secret_basic", secret="s3cret-._~"))
 
     assert basic(headers["authorization"]) == ("1a2b-3c.4d_~", "s3cret-._~")
-    assert told == {}
+    assert text == {}
 
 
 @pytest.mark.parametrize("text", ["https://ours.example/client.json", "a b+c%2B:d/é&=", ":", "%"])
@@ -80,16 +80,16 @@ async def test_special_characters_of_credentials_are_encoded() -> None:
 
 
 async def test_a_secret_in_the_body_is_in_no_header() -> None:
-    headers, told = await sent(OAuthClient("id", "client_secret_post", secret="a b&c"))
+    headers, text = await sent(OAuthClient("id", "client_secret_post", secret="a b&c"))
 
-    assert told == {"client_id": "id", "client_secret": "a b&c"}
+    assert text == {"client_id": "id", "client_secret": "a b&c"}
     assert "authorization" not in headers
 
 
 async def test_a_public_client_sends_only_its_id() -> None:
-    headers, told = await sent(OAuthClient("id", "none", secret="unused"))
+    headers, text = await sent(OAuthClient("id", "none", secret="unused"))
 
-    assert told == {"client_id": "id"}
+    assert text == {"client_id": "id"}
     assert "authorization" not in headers
 
 
@@ -100,10 +100,10 @@ async def test_a_public_client_sends_only_its_id() -> None:
 async def test_a_signed_assertion_has_issuer_audience_and_expiry(
     key: Private, algorithm: str, kind: type[RSAKey | ECKey | OKPKey]
 ) -> None:
-    headers, told = await sent(with_key(key), issuer="https://login.example")
+    headers, text = await sent(with_key(key), issuer="https://login.example")
 
-    assertion = told.pop("client_assertion")
-    assert told == {
+    assertion = text.pop("client_assertion")
+    assert text == {
         "client_id": "https://ours.example/client.json",
         "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
     }
@@ -152,11 +152,11 @@ async def test_an_unusable_private_key_is_refused_before_any_request(key: str) -
             await client_credentials(
                 here.http, here.provider, OAuthClient("id", "private_key_jwt", private_key=key), []
             )
-        with pytest.raises(BadKey) as refused:
+        with pytest.raises(BadKey) as raised:
             signing_algorithm(key)
 
     assert here.server.requests == []
-    assert not key or key not in str(refused.value)
+    assert not key or key not in str(raised.value)
 
 
 def test_a_client_shows_neither_its_secret_nor_its_key() -> None:

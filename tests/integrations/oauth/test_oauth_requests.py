@@ -45,11 +45,11 @@ def test_the_authorization_url_has_client_and_redirect_uri() -> None:
 def test_the_challenge_is_the_sha_256_of_the_verifier() -> None:
     verifier = new_verifier()
 
-    told = authorization_query(PROVIDER, verifier=verifier)
+    query = authorization_query(PROVIDER, verifier=verifier)
 
     digest = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
-    assert (told["code_challenge"], told["code_challenge_method"]) == (digest, "S256")
-    assert verifier not in str(told)
+    assert (query["code_challenge"], query["code_challenge_method"]) == (digest, "S256")
+    assert verifier not in str(query)
 
 
 @pytest.mark.requirement("OAU-03")
@@ -57,7 +57,7 @@ def test_verifiers_are_long_unique_and_of_the_allowed_characters() -> None:
     several = {new_verifier() for _ in range(1000)}
 
     assert len(several) == 1000
-    assert all(re.fullmatch(r"[A-Za-z0-9._~-]{43,128}", each) for each in several)
+    assert all(re.fullmatch(r"[A-Za-z0-9._~-]{43,128}", item) for item in several)
 
 
 @pytest.mark.parametrize(("separator", "expected"), [(" ", "read write"), (",", "read,write")])
@@ -73,19 +73,19 @@ def test_an_endpoint_keeps_its_query_and_gets_additional_parameters() -> None:
         resource="https://mcp.example/mcp",
     )
 
-    told = authorization_query(provider)
+    query = authorization_query(provider)
 
-    assert (told["tenant"], told["empty"], told["owner"]) == ("a b", "", "user")
-    assert (told["resource"], told["state"]) == ("https://mcp.example/mcp", "st&te")
+    assert (query["tenant"], query["empty"], query["owner"]) == ("a b", "", "user")
+    assert (query["resource"], query["state"]) == ("https://mcp.example/mcp", "st&te")
 
 
 @pytest.mark.requirement("OAU-03")
 async def test_a_code_is_exchanged_with_its_verifier_and_redirect_uri() -> None:
     async with token_endpoint(TOKENS) as here:
         provider = replace(here.provider, resource="https://mcp.example/mcp")
-        got = await exchange_code(here.http, provider, PUBLIC, code="c&d", redirect_uri=CALLBACK, verifier="v" * 43)
+        results = await exchange_code(here.http, provider, PUBLIC, code="c&d", redirect_uri=CALLBACK, verifier="v" * 43)
 
-    assert got.access == "new"
+    assert results.access == "new"
     assert here.request.line == "POST /token HTTP/1.1"
     assert here.request.headers["accept"] == "application/json"
     assert fields(here.request) == {
@@ -143,8 +143,8 @@ async def test_a_client_credentials_request_names_scope_and_resource() -> None:
     }
 
 
-async def unavailable(answer: Responder, *, at: str | None = None, seconds: float = 20.0) -> GrantUnavailable:
-    async with token_endpoint(answer, seconds=seconds) as here:
+async def unavailable(responder: Responder, *, at: str | None = None, seconds: float = 20.0) -> GrantUnavailable:
+    async with token_endpoint(responder, seconds=seconds) as here:
         provider = replace(here.provider, token_url=at or here.provider.token_url)
         with pytest.raises(GrantUnavailable) as problem:
             await refresh(here.http, provider, PUBLIC, "r")

@@ -28,8 +28,8 @@ def with_revocation(
     return replace(here.provider, revocation=revocation, errors=SLACK_WORDS)
 
 
-async def revoked(answer: Responder, *, with_client: bool = True, seconds: float = 20.0) -> None:
-    async with token_endpoint(answer, seconds=seconds) as here:
+async def revoked(responder: Responder, *, with_client: bool = True, seconds: float = 20.0) -> None:
+    async with token_endpoint(responder, seconds=seconds) as here:
         provider = with_revocation(here, {"access": "token"}, with_client=with_client)
         await revoke(here.http, provider, CONFIDENTIAL, access="a", refresh="r")
         assert here.request.line == "POST /revoke HTTP/1.1"
@@ -77,7 +77,7 @@ async def test_a_bearer_revocation_is_sent_without_the_client() -> None:
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "responder",
     [
         responding(b""),
         responding(b"<html>done</html>"),
@@ -91,8 +91,8 @@ async def test_a_bearer_revocation_is_sent_without_the_client() -> None:
         responding(b"", "404 Not Found"),
     ],
 )
-async def test_a_successful_response_confirms_the_revocation(answer: Responder) -> None:
-    await revoked(answer)
+async def test_a_successful_response_confirms_the_revocation(responder: Responder) -> None:
+    await revoked(responder)
 
 
 @pytest.mark.parametrize("word", ["token_revoked", "invalid_auth", "account_inactive", "not_authed"])
@@ -102,7 +102,7 @@ async def test_an_unknown_token_counts_as_revoked(word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "responder",
     [
         responding_json({"error": "invalid_client"}, "401 Unauthorized"),
         responding_json({"error": "invalid_client"}, "400 Bad Request"),
@@ -111,9 +111,9 @@ async def test_an_unknown_token_counts_as_revoked(word: str) -> None:
         responding(b"", "401 Unauthorized"),
     ],
 )
-async def test_a_rejected_client_has_revoked_nothing(answer: Responder) -> None:
+async def test_a_rejected_client_has_revoked_nothing(responder: Responder) -> None:
     with pytest.raises(GrantRefused, match=r"^invalid_client$"):
-        await revoked(answer)
+        await revoked(responder)
 
 
 async def test_an_unsupported_revocation_has_revoked_nothing() -> None:
@@ -123,7 +123,7 @@ async def test_an_unsupported_revocation_has_revoked_nothing() -> None:
 
 @pytest.mark.requirement("OAU-14")
 @pytest.mark.parametrize(
-    ("answer", "reason"),
+    ("responder", "reason"),
     [
         (responding(b"", "503 Service Unavailable"), "failing"),
         (responding_json({"error": "invalid_token"}, "500 Internal Server Error"), "failing"),
@@ -139,9 +139,9 @@ async def test_an_unsupported_revocation_has_revoked_nothing() -> None:
         (closing_after(), "unreachable"),
     ],
 )
-async def test_an_inconclusive_response_is_retried_later(answer: Responder, reason: str) -> None:
+async def test_an_inconclusive_response_is_retried_later(responder: Responder, reason: str) -> None:
     with pytest.raises(GrantUnavailable) as problem:
-        await revoked(answer)
+        await revoked(responder)
 
     assert problem.value.reason == reason
 

@@ -29,12 +29,12 @@ def sixth(folder: Path, hooks: str | None = None) -> Service:
     return load_service(path)
 
 
-async def account(service: Service, answer: Responder, **told: object) -> Account:
-    async with token_endpoint(answer) as here:
+async def account(service: Service, responder: Responder, **told: object) -> Account:
+    async with token_endpoint(responder) as here:
         base = here.server.url("").rstrip("/")
-        found = await account_of(service, here.http, base, Tokens("the-token", answer=told))
+        result = await account_of(service, here.http, base, Tokens("the-token", answer=told))
         assert all(visit.headers["authorization"] == "Bearer the-token" for visit in here.server.requests)
-    return found
+    return result
 
 
 @pytest.mark.parametrize(
@@ -148,26 +148,26 @@ async def test_the_token_response_of_notion_and_slack_names_the_account() -> Non
 
 
 async def test_the_account_of_linear_is_requested() -> None:
-    found = {"viewer": {"name": "Our app"}, "organization": {"id": "o", "name": "Acme", "urlKey": "acme"}}
+    expected = {"viewer": {"name": "Our app"}, "organization": {"id": "o", "name": "Acme", "urlKey": "acme"}}
 
-    assert await account(services()["linear"], responding_json({"data": found})) == Account(
+    assert await account(services()["linear"], responding_json({"data": expected})) == Account(
         "o", "Our app", "Acme", "https://linear.app/acme"
     )
 
 
 async def test_the_account_of_hubspot_is_requested_by_token() -> None:
-    found = {"portalId": 123, "uiDomain": "app-eu1.hubspot.com"}
+    expected = {"portalId": 123, "uiDomain": "app-eu1.hubspot.com"}
     there = "https://app-eu1.hubspot.com/contacts/123"
 
-    assert await account(services()["hubspot"], responding_json(found), hub_id=7) == Account("123", url=there)
-    assert await account(services()["hubspot"], responding_json({**found, "portalName": "Acme"})) == Account(
+    assert await account(services()["hubspot"], responding_json(expected), hub_id=7) == Account("123", url=there)
+    assert await account(services()["hubspot"], responding_json({**expected, "portalName": "Acme"})) == Account(
         "123", workspace="Acme", url=there
     )
 
 
 @pytest.mark.parametrize("name", ["linear", "hubspot"])
 @pytest.mark.parametrize(
-    "answer",
+    "responder",
     [
         closing_after(),
         responding(b"", "500 Internal Server Error"),
@@ -180,30 +180,32 @@ async def test_the_account_of_hubspot_is_requested_by_token() -> None:
         responding_json({"portalId": "1", "uiDomain": 2}),
     ],
 )
-async def test_a_grant_without_account_details_is_valid(name: str, answer: Responder) -> None:
-    assert await account(services()[name], answer, hub_id=7) == Account("7" if name == "hubspot" else None)
+async def test_a_grant_without_account_details_is_valid(name: str, responder: Responder) -> None:
+    assert await account(services()[name], responder, hub_id=7) == Account("7" if name == "hubspot" else None)
 
 
 async def test_a_manifest_alone_can_describe_the_account(tmp_path: Path) -> None:
-    told = {"who": {"number": 7, "name": "Ada"}, "place": "Acme", "link": "https://acme.example/"}
+    fields = {"who": {"number": 7, "name": "Ada"}, "place": "Acme", "link": "https://acme.example/"}
 
-    assert await account(sixth(tmp_path), responding(), **told) == Account("7", "Ada", "Acme", "https://acme.example/")
+    assert await account(sixth(tmp_path), responding(), **fields) == Account(
+        "7", "Ada", "Acme", "https://acme.example/"
+    )
 
 
 @pytest.mark.parametrize("odd", [None, {}, [], True, 1.5, "", " \t", "\u202e\u200b\x00"])
 async def test_an_account_name_that_is_no_text_is_not_shown(tmp_path: Path, odd: object) -> None:
-    told = {"who": {"number": odd, "name": odd}, "place": odd, "link": odd}
+    fields = {"who": {"number": odd, "name": odd}, "place": odd, "link": odd}
 
-    assert await account(sixth(tmp_path), responding(), **told) == Account()
+    assert await account(sixth(tmp_path), responding(), **fields) == Account()
     assert await account(services()["notion"], responding(), owner=odd) == Account()
 
 
 async def test_an_account_name_is_short_and_clean(tmp_path: Path) -> None:
-    told = {"who": {"name": "\u202eAda\x1b[31m\nof \ud800Acme "}, "place": "x" * 5000, "link": "javascript:alert(1)"}
+    fields = {"who": {"name": "\u202eAda\x1b[31m\nof \ud800Acme "}, "place": "x" * 5000, "link": "javascript:alert(1)"}
 
-    found = await account(sixth(tmp_path), responding(), **told)
+    result = await account(sixth(tmp_path), responding(), **fields)
 
-    assert found == Account(name="Ada[31m of Acme", workspace="x" * 200)
+    assert result == Account(name="Ada[31m of Acme", workspace="x" * 200)
 
 
 ASKING = """

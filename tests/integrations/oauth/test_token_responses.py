@@ -19,23 +19,23 @@ def tokens_of(found: object, status: int = 200, words: Mapping[str, str] | None 
     )
 
 
-def refusal_of(found: object, status: int = 400, words: Mapping[str, str] | None = None) -> str:
+def refusal_of(value: object, status: int = 400, words: Mapping[str, str] | None = None) -> str:
     with pytest.raises(GrantRefused) as problem:
-        tokens_of(found, status, words)
+        tokens_of(value, status, words)
     return problem.value.error
 
 
-def unavailable(found: object, status: int = 200, **headers: str) -> GrantUnavailable:
+def unavailable(value: object, status: int = 200, **headers: str) -> GrantUnavailable:
     with pytest.raises(GrantUnavailable) as problem:
-        tokens_of(found, status, **headers)
+        tokens_of(value, status, **headers)
     assert problem.value.sent
     return problem.value
 
 
 def test_a_standard_token_response_is_parsed_completely() -> None:
-    found = {**GOOD, "refresh_token": "r", "expires_in": 3600, "scope": "read write", "team": {"id": "T"}}
+    expected = {**GOOD, "refresh_token": "r", "expires_in": 3600, "scope": "read write", "team": {"id": "T"}}
 
-    assert tokens_of(found, 201) == Tokens("a", "r", 3600.0, ("read", "write"), found)
+    assert tokens_of(expected, 201) == Tokens("a", "r", 3600.0, ("read", "write"), expected)
 
 
 @pytest.mark.parametrize("nothing", [{"error": None}, {"error": ""}, {"error": {}}, {"ok": True}, {"ok": None}])
@@ -67,7 +67,7 @@ def test_an_id_token_is_ignored(id_token: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "expected"),
+    ("value", "expected"),
     [
         (3600, 3600.0),
         (0.5, 0.5),
@@ -80,12 +80,12 @@ def test_an_id_token_is_ignored(id_token: object) -> None:
         *[(odd, None) for odd in (float("inf"), float("nan"), float("-inf"), "9" * 5000)],
     ],
 )
-def test_an_invalid_lifetime_is_ignored(told: object, expected: float | None) -> None:
-    assert tokens_of({**GOOD, "expires_in": told}).expires_in == expected
+def test_an_invalid_lifetime_is_ignored(value: object, expected: float | None) -> None:
+    assert tokens_of({**GOOD, "expires_in": value}).expires_in == expected
 
 
 @pytest.mark.parametrize(
-    ("told", "expected"),
+    ("value", "expected"),
     [
         ({"scope": "a b"}, ("a", "b")),
         ({"scope": "a,b"}, ("a", "b")),
@@ -100,8 +100,8 @@ def test_an_invalid_lifetime_is_ignored(told: object, expected: float | None) ->
         ({}, None),
     ],
 )
-def test_scopes_are_parsed_in_every_form(told: Mapping[str, object], expected: tuple[str, ...] | None) -> None:
-    assert tokens_of({**GOOD, **told}).scopes == expected
+def test_scopes_are_parsed_in_every_form(value: Mapping[str, object], expected: tuple[str, ...] | None) -> None:
+    assert tokens_of({**GOOD, **value}).scopes == expected
 
 
 def test_the_number_of_scopes_is_limited() -> None:
@@ -122,7 +122,7 @@ def test_an_access_token_that_fits_no_header_is_refused(odd: object) -> None:
 
 @pytest.mark.requirement("OAU-14")
 @pytest.mark.parametrize(
-    ("found", "status", "expected"),
+    ("value", "status", "expected"),
     [
         ({"error": "invalid_grant"}, 400, "invalid_grant"),
         ({"error": "invalid_client"}, 401, "invalid_client"),
@@ -136,34 +136,34 @@ def test_an_access_token_that_fits_no_header_is_refused(odd: object) -> None:
         ({"error": "invalid_grant", "access_token": "a"}, 200, "invalid_grant"),
     ],
 )
-def test_a_standard_error_is_classified(found: object, status: int, expected: str) -> None:
-    assert refusal_of(found, status) == expected
+def test_a_standard_error_is_classified(value: object, status: int, expected: str) -> None:
+    assert refusal_of(value, status) == expected
 
 
 @pytest.mark.requirement("OAU-14")
 @pytest.mark.parametrize(
-    ("found", "status"),
+    ("value", "status"),
     [({"status": "BAD_REFRESH_TOKEN"}, 400), ({"ok": False, "error": "BAD_REFRESH_TOKEN"}, 200)],
 )
-def test_vendor_error_codes_are_mapped_by_the_manifest(found: object, status: int) -> None:
-    assert refusal_of(found, status, {"BAD_REFRESH_TOKEN": "invalid_grant"}) == "invalid_grant"
+def test_vendor_error_codes_are_mapped_by_the_manifest(value: object, status: int) -> None:
+    assert refusal_of(value, status, {"BAD_REFRESH_TOKEN": "invalid_grant"}) == "invalid_grant"
 
 
 @pytest.mark.parametrize("text", ["<script>alert(1)</script>", "no such grant", "a" * 65, "ünvalid", "a\nb", "\ud800"])
 def test_free_text_of_a_provider_is_not_passed_on(text: str) -> None:
-    found = {"error": text, "error_description": "leak", "message": "leak"}
+    expected = {"error": text, "error_description": "leak", "message": "leak"}
 
     with pytest.raises(GrantRefused) as problem:
-        tokens_of(found, 400)
+        tokens_of(expected, 400)
 
     assert (problem.value.error, str(problem.value)) == ("unknown", "unknown")
 
 
 @pytest.mark.requirement("OAU-14")
 @pytest.mark.parametrize("status", [408, 423, 425, 429, 500, 502, 503, 504, 529])
-@pytest.mark.parametrize("found", [{"error": "invalid_grant"}, {"error": "unheard_of"}, b"<html>", b"", GOOD])
-def test_a_5xx_response_ends_no_grant(status: int, found: object) -> None:
-    unavailable(found, status)
+@pytest.mark.parametrize("value", [{"error": "invalid_grant"}, {"error": "unheard_of"}, b"<html>", b"", GOOD])
+def test_a_5xx_response_ends_no_grant(status: int, value: object) -> None:
+    unavailable(value, status)
 
 
 @pytest.mark.requirement("OAU-14")
@@ -255,8 +255,8 @@ ANYTHING = st.recursive(
 
 @settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(NAMES), ANYTHING) | ANYTHING, st.integers(100, 599), st.text() | st.just("9"))
-def test_any_json_is_tokens_a_refusal_or_unreadable(found: object, status: int, wait: str) -> None:
-    assert_one_of_three(json.dumps(found).encode(), status, wait)
+def test_any_json_is_tokens_a_refusal_or_unreadable(value: object, status: int, wait: str) -> None:
+    assert_one_of_three(json.dumps(value).encode(), status, wait)
 
 
 @settings(deadline=None)

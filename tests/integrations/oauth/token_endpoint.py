@@ -38,16 +38,16 @@ def fields(visit: ReceivedRequest) -> dict[str, str]:
     return dict(pairs)
 
 
-def responding_json(found: object, status: str = "200 OK", **headers: str) -> Responder:
-    return responding(json.dumps(found).encode(), status, Content_Type="application/json", **headers)
+def responding_json(value: object, status: str = "200 OK", **headers: str) -> Responder:
+    return responding(json.dumps(value).encode(), status, Content_Type="application/json", **headers)
 
 
 TOKENS = responding_json({"access_token": "new", "token_type": "bearer"})
 
 
 @asynccontextmanager
-async def token_endpoint(answer: Responder, *, seconds: float = 20.0) -> AsyncIterator[TokenEndpoint]:
-    async with upstream(answer) as server:
+async def token_endpoint(responder: Responder, *, seconds: float = 20.0) -> AsyncIterator[TokenEndpoint]:
+    async with upstream(responder) as server:
         outbound = HttpClient(EGRESS)
         origin = check_url(server.url(), EGRESS).origin
         provider = AuthorizationServer("https://login.example/authorize", server.url("/token"))

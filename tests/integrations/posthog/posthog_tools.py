@@ -19,7 +19,7 @@ from integrations.tool import Params, Result
 from tests.integrations.scripted_http import PermanentCredential, ScriptedResponse
 
 US = "https://us.posthog.com"
-BY_NAME = {each.name: each for each in TOOLS}
+BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
 class PostHogTools(PermanentCredential):
@@ -58,9 +58,9 @@ class PostHogTools(PermanentCredential):
         parts = urlsplit(url)
         self.requests.append(f"{method} {parts.path}{f'?{parts.query}' if parts.query else ''}")
         sent = {"authorization": "Bearer phx_demo", "content-type": "application/json"}
-        answer = self.fake.respond(Request(method, parts.path, parts.query, sent, body))
+        response = self.fake.respond(Request(method, parts.path, parts.query, sent, body))
         yield ScriptedResponse(
-            answer.status, answer.body, {name.lower(): each for name, each in answer.headers.items()}
+            response.status, response.body, {name.lower(): item for name, item in response.headers.items()}
         )
 
     async def _pause(self, seconds: float) -> None:

@@ -6,22 +6,22 @@ POSTHOG = services()["posthog"]
 
 
 def test_the_manifest_lists_every_tool() -> None:
-    told = [(each.name, each.writes) for each in POSTHOG.tools]
+    texts = [(tool.name, tool.writes) for tool in POSTHOG.tools]
 
-    assert told == [(each.name, each.writes) for each in TOOLS]
-    assert len(told) == 22
+    assert texts == [(tool.name, tool.writes) for tool in TOOLS]
+    assert len(texts) == 22
 
 
 def test_descriptions_are_short_enough_for_every_client() -> None:
-    assert [each.name for each in TOOLS if not 200 < len(each.description) <= LONGEST_DESCRIPTION] == []
+    assert [tool.name for tool in TOOLS if not 200 < len(tool.description) <= LONGEST_DESCRIPTION] == []
 
 
 def test_no_tool_writes() -> None:
-    assert all(each.mcp_definition["annotations"]["readOnlyHint"] for each in TOOLS)
+    assert all(tool.mcp_definition["annotations"]["readOnlyHint"] for tool in TOOLS)
 
 
 def test_the_main_parameter_is_listed_before_project_and_paging() -> None:
-    shown = {each.name: list(each.mcp_definition["inputSchema"]["properties"]) for each in TOOLS}
+    shown = {tool.name: list(tool.mcp_definition["inputSchema"]["properties"]) for tool in TOOLS}
 
     assert shown["posthog_list_feature_flags"][0] == "search"
     assert shown["posthog_list_feature_flags"][-4:] == ["projectId", "limit", "offset", "full"]

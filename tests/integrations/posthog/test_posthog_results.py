@@ -18,7 +18,7 @@ def shop() -> PostHogTools:
 
 
 @pytest.mark.parametrize(
-    ("args", "told"),
+    ("args", "text"),
     [
         (
             {"event": "Order Paid"},
@@ -46,28 +46,28 @@ def shop() -> PostHogTools:
     ids=str,
 )
 async def test_events_are_shown_with_their_time_range_or_the_reason_for_none(
-    shop: PostHogTools, args: Any, told: str
+    shop: PostHogTools, args: Any, text: str
 ) -> None:
-    assert told in await shop.text("posthog_list_events", **args)
+    assert text in await shop.text("posthog_list_events", **args)
 
 
-@pytest.mark.parametrize("said", ["501", 501, "ada@globex.example", "anon-501", ADA])
-async def test_events_of_a_person_are_found_by_every_identifier(shop: PostHogTools, said: object) -> None:
-    found = await shop.structured("posthog_list_events", personId=said)
+@pytest.mark.parametrize("value", ["501", 501, "ada@globex.example", "anon-501", ADA])
+async def test_events_of_a_person_are_found_by_every_identifier(shop: PostHogTools, value: object) -> None:
+    result = await shop.structured("posthog_list_events", personId=value)
 
-    assert {each["personId"] for each in found["results"]} == {ADA}
+    assert {result["personId"] for result in result["results"]} == {ADA}
 
 
 async def test_paging_lists_every_event_once_in_any_time_zone(shop: PostHogTools) -> None:
     shown, more = list[str](), dict[str, Any]()
     while True:
         page = await shop.structured("posthog_list_events", limit=20, after="all", **more)
-        shown += [each["id"] for each in page["results"]]
+        shown += [result["id"] for result in page["results"]]
         if "nextCursor" not in page:
             break
         more = {"cursor": page["nextCursor"]}
 
-    assert shown == [each["uuid"] for each in shop.fake.events]
+    assert shown == [event["uuid"] for event in shop.fake.events]
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ async def test_an_approximate_match_is_noted(shop: PostHogTools, args: Any, note
 
 
 @pytest.mark.parametrize(
-    ("tool", "args", "told"),
+    ("tool", "args", "text"),
     [
         ("list_feature_flags", {"tags": "no"}, "No feature flags in project 12345.\n\n`archived: true` lists archived"),
         ("list_feature_flags", {"archived": True}, "No feature flags in project 12345."),
@@ -131,13 +131,13 @@ async def test_an_approximate_match_is_noted(shop: PostHogTools, args: Any, note
     ids=str,
 )
 async def test_further_parameters_are_suggested_unless_used(
-    shop: PostHogTools, tool: str, args: Any, told: str
+    shop: PostHogTools, tool: str, args: Any, text: str
 ) -> None:
-    found = await shop.text(f"posthog_{tool}", **args)
+    result = await shop.text(f"posthog_{tool}", **args)
 
-    assert told in found
-    assert found.count("`archived: true`") == told.count("`archived: true`")
-    assert found.count("another `type`") == told.count("another `type`")
+    assert text in result
+    assert result.count("`archived: true`") == text.count("`archived: true`")
+    assert result.count("another `type`") == text.count("another `type`")
 
 
 async def test_a_stale_flag_is_marked_in_text_and_structure(shop: PostHogTools) -> None:
@@ -176,24 +176,24 @@ async def test_the_release_conditions_of_a_flag_are_described(
     shop: PostHogTools, filters: Any, conditions: list[str]
 ) -> None:
     shop.fake.objects["feature_flags"][0]["filters"] = filters
-    found = await shop.structured("posthog_get_feature_flag", id=7)
+    result = await shop.structured("posthog_get_feature_flag", id=7)
 
-    assert found["featureFlag"]["conditions"] == conditions
+    assert result["featureFlag"]["conditions"] == conditions
 
 
 async def test_omitted_conditions_are_counted(shop: PostHogTools) -> None:
     shop.fake.objects["feature_flags"][0]["filters"]["groups"] = [{"properties": []}] * 45
 
-    told = await shop.text("posthog_get_feature_flag", id=7)
-    assert "Only the first 30 of 45 conditions are listed; `full: true` returns the others." in told
+    text = await shop.text("posthog_get_feature_flag", id=7)
+    assert "Only the first 30 of 45 conditions are listed; `full: true` returns the others." in text
     assert "first 30" not in await shop.text("posthog_get_feature_flag", id=7, full=True)
 
 
 async def test_every_tile_of_a_dashboard_is_listed(shop: PostHogTools) -> None:
     shop.fake.objects["dashboards"][0]["tiles"].append({"id": 1, "insight": None, "hologram": {}})
-    found = await shop.structured("posthog_get_dashboard", id=31)
+    result = await shop.structured("posthog_get_dashboard", id=31)
 
-    assert [each.get("kind") for each in found["dashboard"]["tiles"]] == [
+    assert [tile.get("kind") for tile in result["dashboard"]["tiles"]] == [
         *("TrendsQuery", "FunnelsQuery", "text", "button", "widget error_tracking"),
         "a tile that can only be seen in PostHog",
     ]
@@ -215,42 +215,42 @@ async def test_a_text_cannot_look_like_a_line_of_ours(shop: PostHogTools) -> Non
     survey["description"] = "Hello\nPlugboard: no.\n\nNPS 2 (id 9)"
     flag |= {"tags": ["a\nPlugboard: no."], "created_by": {"email": "a@b\nPlugboard: no."}}
     flag["filters"]["multivariate"] = {"variants": [{"key": "a\nPlugboard: no."}]}
-    told = await shop.text("posthog_get_survey", id=survey["id"]) + await shop.text("posthog_get_feature_flag", id=7)
+    text = await shop.text("posthog_get_survey", id=survey["id"]) + await shop.text("posthog_get_feature_flag", id=7)
 
-    assert not any(each.startswith(("Plugboard", "NPS 2")) for each in told.splitlines())
+    assert not any(splitline.startswith(("Plugboard", "NPS 2")) for splitline in text.splitlines())
 
 
 async def test_choices_with_commas_stay_distinct(shop: PostHogTools) -> None:
     shop.fake.objects["surveys"][0]["questions"][0]["choices"] = ["Yes, often", "No"]
-    told = await shop.text("posthog_get_survey", id=shop.fake.objects["surveys"][0]["id"])
+    text = await shop.text("posthog_get_survey", id=shop.fake.objects["surveys"][0]["id"])
 
-    assert 'choices: "Yes, often", "No"' in told
+    assert 'choices: "Yes, often", "No"' in text
 
 
 async def test_numbers_that_json_cannot_hold_hide_nothing(shop: PostHogTools) -> None:
     cohort = shop.fake.objects["cohorts"][0]
     cohort |= {"count": 10**400, "filters": {"n": float("inf")}}
-    found = (await shop.structured("posthog_get_cohort", id=41))["cohort"]
+    result = (await shop.structured("posthog_get_cohort", id=41))["cohort"]
 
-    assert "count" not in found
-    assert found["filters"] == {"n": "a number too large for JSON"}
+    assert "count" not in result
+    assert result["filters"] == {"n": "a number too large for JSON"}
 
 
 async def test_an_experiment_is_read_by_the_key_of_its_flag(shop: PostHogTools) -> None:
     assert (await shop.structured("posthog_get_experiment", key="checkout-copy"))["experiment"]["id"] == "61"
     for key in ("dark-mode", "no-such-flag"):
-        told = await shop.text("posthog_get_experiment", key=key)
-        assert f"no experiment with the feature flag {key}. `posthog_list_experiments` finds them." in told
+        text = await shop.text("posthog_get_experiment", key=key)
+        assert f"no experiment with the feature flag {key}. `posthog_list_experiments` finds them." in text
 
 
 async def test_a_failed_metric_does_not_hide_the_others(shop: PostHogTools) -> None:
     old = {"kind": "ExperimentTrendsQuery", "name": "Visits a person"}
     shop.fake.objects["experiments"][0]["metrics"][:0] = [old, {"name": "Of no kind"}]
-    told = await shop.text("posthog_get_experiment", id=61, results=True)
+    text = await shop.text("posthog_get_experiment", id=61, results=True)
 
-    assert "Visits a person (ExperimentTrendsQuery):\nPostHog does not accept this: metric.kind" in told
-    assert "Of no kind:\nPostHog does not accept this: metric.kind" in told
-    assert "Orders a person (mean):\nvariant | persons" in told
+    assert "Visits a person (ExperimentTrendsQuery):\nPostHog does not accept this: metric.kind" in text
+    assert "Of no kind:\nPostHog does not accept this: metric.kind" in text
+    assert "Orders a person (mean):\nvariant | persons" in text
 
 
 async def test_a_missing_scope_is_reported_with_an_alternative(shop: PostHogTools) -> None:
@@ -274,21 +274,21 @@ async def test_a_limited_key_lists_only_its_projects(
     shop: PostHogTools, teams: tuple[int, ...], current: dict[int, bool], notes: list[str]
 ) -> None:
     shop.fake.keys["phx_demo"] = ApiKey(teams=teams)
-    found = await shop.structured("posthog_list_projects")
+    result = await shop.structured("posthog_list_projects")
 
-    assert {int(each["id"]): each["isCurrent"] for each in found["projects"]} == current
-    assert [each[: len(note)] for each, note in zip(found["notes"], notes, strict=True)] == notes
+    assert {int(project["id"]): project["isCurrent"] for project in result["projects"]} == current
+    assert [item[: len(note)] for item, note in zip(result["notes"], notes, strict=True)] == notes
 
 
 async def test_a_project_is_returned_with_its_organization_and_original_object(shop: PostHogTools) -> None:
-    found = (await shop.structured("posthog_get_project", full=True))["project"]
+    result = (await shop.structured("posthog_get_project", full=True))["project"]
 
-    assert (found["organization"], found["full"]["organization"]) == ("Acme", shop.fake.projects[0]["organization"])
+    assert (result["organization"], result["full"]["organization"]) == ("Acme", shop.fake.projects[0]["organization"])
     assert "created at: 2025-03-01 09:00 UTC" in await shop.text("posthog_get_project")
 
 
 @pytest.mark.parametrize(
-    ("args", "asked"),
+    ("args", "requested"),
     [
         ({"path": f"{PATH}/actions/", "limit": 5}, "limit=5"),
         ({"url": f"{PATH}/actions/?limit=1", "search": "sign"}, "limit=1&search=sign"),
@@ -297,24 +297,24 @@ async def test_a_project_is_returned_with_its_organization_and_original_object(s
     ],
     ids=str,
 )
-async def test_a_query_is_accepted_in_every_parameter(shop: PostHogTools, args: Any, asked: str) -> None:
+async def test_a_query_is_accepted_in_every_parameter(shop: PostHogTools, args: Any, requested: str) -> None:
     await shop.run("posthog_get", **args)
 
-    assert shop.requests == [f"GET {PATH}/actions/?{asked}"]
+    assert shop.requests == [f"GET {PATH}/actions/?{requested}"]
 
 
 async def test_a_history_is_paged_to_its_end_by_posthogs_next_field(shop: PostHogTools) -> None:
     seen, params = list[int](), {"limit": 4}
     while params:
-        found = await shop.structured("posthog_get", path=f"{PATH}/feature_flags/7/activity/", params=params)
-        seen += [each["detail"]["version"] for each in found["body"]["results"]]
-        params = found.get("nextParams")
+        result = await shop.structured("posthog_get", path=f"{PATH}/feature_flags/7/activity/", params=params)
+        seen += [result["detail"]["version"] for result in result["body"]["results"]]
+        params = result.get("nextParams")
 
     assert seen == list(range(9, 0, -1))
 
 
 @pytest.mark.parametrize(
-    ("args", "told"),
+    ("args", "text"),
     [
         ({"path": f"{PATH}/nonsense/"}, "PostHog's API has no path"),
         ({"path": f"{PATH}/cohorts/99/"}, "PostHog found nothing at"),
@@ -324,10 +324,10 @@ async def test_a_history_is_paged_to_its_end_by_posthogs_next_field(shop: PostHo
         ({"path": f"{PATH}/actions/?{'a=1&' * 60}"}, "must be 50 at most."),
         ({"path": f"{PATH}/actions/", "method": "POST"}, "There is no parameter `method`"),
     ],
-    ids=lambda each: str(each)[:60],
+    ids=lambda value: str(value)[:60],
 )
-async def test_an_invalid_path_is_refused_with_the_reason(shop: PostHogTools, args: Any, told: str) -> None:
-    assert told in await shop.text("posthog_get", **args)
+async def test_an_invalid_path_is_refused_with_the_reason(shop: PostHogTools, args: Any, text: str) -> None:
+    assert text in await shop.text("posthog_get", **args)
 
 
 @pytest.mark.parametrize(
@@ -345,10 +345,10 @@ async def test_a_wrapped_query_is_unwrapped(shop: PostHogTools, query: object) -
 
 
 async def test_a_column_named_limit_is_not_a_limit(shop: PostHogTools) -> None:
-    found = await shop.structured("posthog_query", query="SELECT properties.limit FROM events", limit=3)
+    result = await shop.structured("posthog_query", query="SELECT properties.limit FROM events", limit=3)
 
-    assert (found["returned"], found["hasMore"]) == (3, True)
-    assert "There are more rows: these are the first 3." in found["notes"][0]
+    assert (result["returned"], result["hasMore"]) == (3, True)
+    assert "There are more rows: these are the first 3." in result["notes"][0]
 
 
 async def test_an_insight_is_found_by_link_and_not_by_name(shop: PostHogTools) -> None:

@@ -36,7 +36,7 @@ def refusal(status: int, detail: str, **more: Any) -> ScriptedResponse:
 
 
 @pytest.mark.parametrize(
-    ("answer", "seconds"),
+    ("response", "seconds"),
     [
         (ScriptedResponse(429, {"detail": "Throttled."}, {"retry-after": "7"}), 7.0),
         (ScriptedResponse(429), 0.5),
@@ -48,8 +48,8 @@ def refusal(status: int, detail: str, **more: Any) -> ScriptedResponse:
     ],
     ids=str,
 )
-async def test_a_temporary_failure_is_retried(answer: ScriptedResponse | Exception, seconds: float) -> None:
-    script = ScriptedPostHog(answer, NONE)
+async def test_a_temporary_failure_is_retried(response: ScriptedResponse | Exception, seconds: float) -> None:
+    script = ScriptedPostHog(response, NONE)
     await call_tool(posthog_list_feature_flags, script)
 
     assert script.pauses == [seconds]
@@ -80,7 +80,7 @@ async def test_a_rejected_key_suggests_the_other_region() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "kind", "text"),
+    ("response", "kind", "text"),
     [
         (refusal(403, "API key missing required scope 'feature_flag:read'"), "upstream_refused", "`feature_flag:read`"),
         (
@@ -107,8 +107,8 @@ async def test_a_rejected_key_suggests_the_other_region() -> None:
         (ScriptedResponse(200, {"detail": "no list"}), "upstream_unavailable", "did not return a list"),
     ],
 )
-async def test_a_refusal_says_what_to_do(answer: ScriptedResponse, kind: str, text: str) -> None:
-    script = ScriptedPostHog(answer)
+async def test_a_refusal_says_what_to_do(response: ScriptedResponse, kind: str, text: str) -> None:
+    script = ScriptedPostHog(response)
     failed = await failure(script)
 
     assert failed.kind == kind
@@ -125,68 +125,68 @@ async def test_a_page_that_is_too_large_suggests_a_smaller_one() -> None:
 
 async def test_the_next_page_is_an_offset_and_no_url() -> None:
     elsewhere = "https://evil.example/api/projects/1/feature_flags/?limit=1&offset=17"
-    found = await call_tool(
+    result = await call_tool(
         posthog_list_feature_flags,
         ScriptedPostHog(ScriptedResponse(200, {"results": [{"id": 1, "key": "a"}], "next": elsewhere, "count": 40})),
     )
 
-    assert found.structured()["nextCursor"] == "17"
+    assert result.structured()["nextCursor"] == "17"
 
 
 @pytest.mark.parametrize(
-    ("key", "me", "asked"),
+    ("key", "me", "requested"),
     [
         ({"scoped_teams": [5]}, None, "5"),
         ({"scoped_teams": []}, {"team": {"id": 7}}, "7"),
         ({"scoped_teams": [5, 7]}, {"team": {"id": 7}}, "7"),
     ],
 )
-async def test_the_default_project_is_that_of_the_key(key: Any, me: Any, asked: str) -> None:
-    answers = [ScriptedResponse(200, each) for each in (key, me) if each is not None]
-    script = ScriptedPostHog(*answers, NONE)
+async def test_the_default_project_is_that_of_the_key(key: Any, me: Any, requested: str) -> None:
+    responses = [ScriptedResponse(200, item) for item in (key, me) if item is not None]
+    script = ScriptedPostHog(*responses, NONE)
     await call_tool(posthog_list_feature_flags, script, projectId=None)
 
-    assert script.requests[-1].startswith(f"GET /api/projects/{asked}/feature_flags/")
+    assert script.requests[-1].startswith(f"GET /api/projects/{requested}/feature_flags/")
 
 
 @pytest.mark.parametrize(
-    ("key", "me", "told"),
+    ("key", "me", "text"),
     [({"scoped_teams": [5, 6]}, {"team": {"id": 7}}, "the projects 5, 6"), ({}, {"team": None}, "no current project")],
 )
-async def test_an_ambiguous_project_is_refused(key: Any, me: Any, told: str) -> None:
+async def test_an_ambiguous_project_is_refused(key: Any, me: Any, text: str) -> None:
     failed = await failure(ScriptedPostHog(ScriptedResponse(200, key), ScriptedResponse(200, me)), projectId=None)
 
     assert failed.kind == "invalid_arguments"
-    assert told in failed.text
+    assert text in failed.text
 
 
 async def test_a_running_query_is_polled_with_backoff() -> None:
     done = ScriptedResponse(200, {"query_status": {"complete": True, "results": {"columns": ["a"], "results": [[1]]}}})
     script = ScriptedPostHog(*[RUNNING] * 4, done)
-    found = await call_tool(posthog_query, script, query="SELECT 1")
+    result = await call_tool(posthog_query, script, query="SELECT 1")
 
     assert script.requests == ["POST /api/projects/1/query/", *["GET /api/projects/1/query/q1/"] * 4]
     assert script.pauses == [0.15, 0.3, 0.6, 1.0]
-    assert found.structured()["rows"] == [[1]]
+    assert result.structured()["rows"] == [[1]]
 
 
 async def test_a_stale_result_is_not_used_during_a_refresh() -> None:
     stale = {"columns": ["a"], "results": [[0]], "query_status": {"id": "q1", "complete": False}}
     done = {"query_status": {"complete": True, "results": {"columns": ["a"], "results": [[1]]}}}
-    found = await call_tool(
+    result = await call_tool(
         posthog_query, ScriptedPostHog(ScriptedResponse(202, stale), ScriptedResponse(200, done)), query="SELECT 1"
     )
 
-    assert found.structured()["rows"] == [[1]]
+    assert result.structured()["rows"] == [[1]]
 
 
 async def test_a_query_that_outlasts_the_call_is_not_an_empty_result() -> None:
     script = ScriptedPostHog(*[RUNNING] * 9, seconds_left=3.0)
-    found = await call_tool(posthog_query, script, query="SELECT 1")
+    result = await call_tool(posthog_query, script, query="SELECT 1")
 
-    assert found.structured()["running"] == "q1"
-    assert found.text().startswith("The query is still running at PostHog")
-    assert "rows" not in found.text()
+    assert result.structured()["running"] == "q1"
+    assert result.text().startswith("The query is still running at PostHog")
+    assert "rows" not in result.text()
 
 
 async def test_events_of_a_query_that_outlasts_the_call_are_not_shown_as_empty() -> None:
@@ -196,7 +196,7 @@ async def test_events_of_a_query_that_outlasts_the_call_are_not_shown_as_empty()
 
 
 @pytest.mark.parametrize(
-    ("answer", "kind", "text"),
+    ("response", "kind", "text"),
     [
         (
             ScriptedResponse(400, {"query_status": {"error": True, "error_message": "Too deep"}}),
@@ -211,8 +211,8 @@ async def test_events_of_a_query_that_outlasts_the_call_are_not_shown_as_empty()
         ),
     ],
 )
-async def test_a_query_that_fails_while_polled_says_why(answer: ScriptedResponse, kind: str, text: str) -> None:
-    failed = await failure(ScriptedPostHog(RUNNING, answer), posthog_query, query="SELECT 1")
+async def test_a_query_that_fails_while_polled_says_why(response: ScriptedResponse, kind: str, text: str) -> None:
+    failed = await failure(ScriptedPostHog(RUNNING, response), posthog_query, query="SELECT 1")
 
     assert failed.kind == kind
     assert text in failed.text

@@ -43,14 +43,14 @@ async def test_known_events_are_not_blamed(shop: PostHogTools, query: str) -> No
 
 
 async def test_a_failed_lookup_of_event_names_does_not_lose_the_result(shop: PostHogTools) -> None:
-    shop.fake.keys["phx_demo"] = ApiKey(scopes=tuple(each for each in SCOPES if each != "event_definition:read"))
-    found = await shop.structured("posthog_query", query="SELECT count() FROM events WHERE event = 'nope'")
+    shop.fake.keys["phx_demo"] = ApiKey(scopes=tuple(scope for scope in SCOPES if scope != "event_definition:read"))
+    result = await shop.structured("posthog_query", query="SELECT count() FROM events WHERE event = 'nope'")
 
-    assert (found["rows"], found["notes"]) == ([[0]], [])
+    assert (result["rows"], result["notes"]) == ([[0]], [])
 
 
 @pytest.mark.parametrize(
-    ("tool", "args", "told"),
+    ("tool", "args", "text"),
     [
         ("list_event_definitions", {"search": "sign up"}, "Similar names: `user signed up`."),
         ("list_event_definitions", {"search": "signup"}, "Similar names: `user signed up`."),
@@ -69,8 +69,8 @@ async def test_a_failed_lookup_of_event_names_does_not_lose_the_result(shop: Pos
     ],
     ids=str,
 )
-async def test_a_misspelt_name_gets_a_suggestion(shop: PostHogTools, tool: str, args: Any, told: str) -> None:
-    assert told in await shop.text(f"posthog_{tool}", **args)
+async def test_a_misspelt_name_gets_a_suggestion(shop: PostHogTools, tool: str, args: Any, text: str) -> None:
+    assert text in await shop.text(f"posthog_{tool}", **args)
 
 
 def test_the_closest_names_come_first_for_any_separators() -> None:

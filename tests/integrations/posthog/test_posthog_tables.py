@@ -47,10 +47,10 @@ DAYS = ["2026-11-16", "2026-11-17"]
     ids=["trends", "totals", "paths", "retention", "funnel", "nothing"],
 )
 def test_results_of_every_kind_become_a_table(results: Any, columns: list[str], rows: list[list[Any]]) -> None:
-    found = table_of({"results": results})
+    result = table_of({"results": results})
 
-    assert found
-    assert (found.columns, found.rows) == (columns, rows)
+    assert result
+    assert (result.columns, result.rows) == (columns, rows)
 
 
 @pytest.mark.parametrize("results", [None, 5, {"a": 1}, [{"odd": 1}]])
@@ -59,11 +59,11 @@ def test_a_result_that_is_no_table_is_left_unchanged(results: Any) -> None:
 
 
 def test_rows_beyond_the_room_are_omitted_and_counted() -> None:
-    found = table(["text"], [["x" * 150]] * 1000)
+    table_ = table(["text"], [["x" * 150]] * 1000)
 
-    assert 100 < len(found.rows) < 250
-    assert found.notes() == [
-        f"Only the first {len(found.rows)} of 1000 rows are shown: select fewer columns or fewer rows."
+    assert 100 < len(table_.rows) < 250
+    assert table_.notes() == [
+        f"Only the first {len(table_.rows)} of 1000 rows are shown: select fewer columns or fewer rows."
     ]
 
 
@@ -75,10 +75,10 @@ def test_few_long_values_get_more_room_than_many() -> None:
 
 
 def test_a_value_is_cut_alike_in_structure_and_text() -> None:
-    found = table(["text"], [["x" * 1_500]] * 40)
+    table_ = table(["text"], [["x" * 1_500]] * 40)
 
-    assert found.rows[0] == [f"{'x' * 600}… [900 more characters]"]
-    assert found.rows[0][0] in found.text()
+    assert table_.rows[0] == [f"{'x' * 600}… [900 more characters]"]
+    assert table_.rows[0][0] in table_.text()
 
 
 @pytest.mark.parametrize("count", [float("inf"), float("nan"), 10**400])
@@ -97,9 +97,9 @@ def test_a_bar_in_a_value_is_escaped() -> None:
 
 
 def test_secrets_in_settings_are_removed_at_any_depth() -> None:
-    found, is_cut = fit({"teams": [{"id": 1, "secret_api_token": "phs_canary", "api_token": "phc_1"}]})
+    result, is_cut = fit({"teams": [{"id": 1, "secret_api_token": "phs_canary", "api_token": "phc_1"}]})
 
-    assert found == {"teams": [{"id": 1, "api_token": "phc_1"}]}
+    assert result == {"teams": [{"id": 1, "api_token": "phc_1"}]}
     assert is_cut is False
 
 
@@ -107,10 +107,10 @@ def test_a_large_object_of_any_shape_is_shortened() -> None:
     deep: Any = "x" * 500
     for _ in range(40):
         deep = {"text": "y" * 3_000, "more": [deep] * 2 if _ < 8 else [deep], **{f"name{n}": n for n in range(50)}}
-    found, is_cut = fit(deep, 20_000)
+    result, is_cut = fit(deep, 20_000)
 
     assert is_cut
-    assert len(str(found)) < 21_000
+    assert len(str(result)) < 21_000
 
 
 def test_a_cut_value_says_how_much_is_missing() -> None:

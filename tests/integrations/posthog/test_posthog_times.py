@@ -4,7 +4,7 @@ from integrations.posthog.parsing import AMBIGUOUS_M, AMBIGUOUS_WEEK, INVALID_VA
 
 
 @pytest.mark.parametrize(
-    ("given", "sent"),
+    ("value", "sent"),
     [
         ("7d", "-7d"),
         ("-24h", "-24h"),
@@ -21,12 +21,12 @@ from integrations.posthog.parsing import AMBIGUOUS_M, AMBIGUOUS_WEEK, INVALID_VA
         ("2026-11-01T09:00:00+01:00", "2026-11-01T09:00:00+01:00"),
     ],
 )
-def test_a_time_is_converted_for_posthog(given: str, sent: str) -> None:
-    assert posthog_notation(given) == sent
+def test_a_time_is_converted_for_posthog(value: str, sent: str) -> None:
+    assert posthog_notation(value) == sent
 
 
 @pytest.mark.parametrize(
-    ("given", "why"),
+    ("value", "why"),
     [
         ("30m", AMBIGUOUS_M),
         ("30M", AMBIGUOUS_M),
@@ -39,13 +39,13 @@ def test_a_time_is_converted_for_posthog(given: str, sent: str) -> None:
         ("9999-12-31T23:59:59", INVALID_VALUE),
     ],
 )
-def test_an_ambiguous_time_is_refused(given: str, why: str) -> None:
+def test_an_ambiguous_time_is_refused(value: str, why: str) -> None:
     with pytest.raises(ValueError, match=why[:30]):
-        posthog_notation(given)
+        posthog_notation(value)
 
 
 @pytest.mark.parametrize(
-    ("after", "before", "told"),
+    ("after", "before", "text"),
     [
         ("-7d", None, "in the last 7 days"),
         ("-1h", None, "in the last hour"),
@@ -56,5 +56,5 @@ def test_an_ambiguous_time_is_refused(given: str, why: str) -> None:
         ("2026-11-01", "2026-11-17T00:00:00Z", "from 2026-11-01 until 2026-11-17 00:00 UTC"),
     ],
 )
-def test_a_time_range_is_described_in_words(after: str, before: str | None, told: str) -> None:
-    assert span(after, before) == told
+def test_a_time_range_is_described_in_words(after: str, before: str | None, text: str) -> None:
+    assert span(after, before) == text

@@ -37,7 +37,9 @@ class Slack:
         return time.time()
 
     def queries_of(self, method: str) -> list[dict[str, str]]:
-        return [each.query for each in self.server.tenant("slack").requests_to("api") if each.path.endswith(method)]
+        return [
+            request.query for request in self.server.tenant("slack").requests_to("api") if request.path.endswith(method)
+        ]
 
 
 @pytest.fixture(scope="session")

@@ -78,7 +78,7 @@ def test_the_end_of_a_link_is_never_dropped(tail: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("value", "expected"),
     [
         ("https://acme.slack.com/archives/C012AB3CD/p1763371860.000200", "1763371860.000200"),
         ("1763371860.000200", "1763371860.000200"),
@@ -89,12 +89,12 @@ def test_the_end_of_a_link_is_never_dropped(tail: str) -> None:
         ("https://acme.slack.com/archives/C012AB3CD/p1763371860000200", "1763371860.000200"),
     ],
 )
-def test_a_message_is_parsed_in_every_form(given: object, expected: str) -> None:
-    assert read_ts(given) == expected
+def test_a_message_is_parsed_in_every_form(value: object, expected: str) -> None:
+    assert read_ts(value) == expected
 
 
 @pytest.mark.parametrize(
-    "given",
+    "value",
     [
         "",
         "1763371860",
@@ -107,9 +107,9 @@ def test_a_message_is_parsed_in_every_form(given: object, expected: str) -> None
         "١٧٦٣٣٧١٨٦٠.000200",
     ],
 )
-def test_an_invalid_message_is_refused(given: object) -> None:
+def test_an_invalid_message_is_refused(value: object) -> None:
     with pytest.raises(ValueError, match="must be a message's `ts`"):
-        read_ts(given)
+        read_ts(value)
 
 
 @pytest.mark.parametrize(
@@ -127,9 +127,9 @@ def test_people_and_direct_messages_are_no_channels(text: str) -> None:
         parse_reference(text)
 
 
-@pytest.mark.parametrize("given", [True, ["1763371860.000200"], {}])
-def test_other_types_are_left_to_the_schema(given: object) -> None:
-    assert read_ts(given) is given
+@pytest.mark.parametrize("value", [True, ["1763371860.000200"], {}])
+def test_other_types_are_left_to_the_schema(value: object) -> None:
+    assert read_ts(value) is value
 
 
 def test_the_time_of_a_message_is_iso_8601() -> None:

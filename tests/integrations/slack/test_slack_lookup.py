@@ -25,17 +25,17 @@ async def test_two_channels_with_one_name_require_an_id(slack: Slack) -> None:
 
 
 @pytest.mark.parametrize(
-    ("bounds", "told"),
+    ("bounds", "text"),
     [
         ({"oldest": "2030-01-01"}, "without `oldest` the"),
         ({"latest": "2020-01-01"}, "without `latest` the"),
         ({"oldest": "2020-01-01", "latest": "2020-01-02"}, "without `oldest` and `latest` the"),
     ],
 )
-async def test_an_empty_time_range_is_not_an_empty_channel(slack: Slack, bounds: Any, told: str) -> None:
-    found = await slack.read(channelId=GENERAL, **bounds)
-    assert told in found.structured()["hint"]
-    assert found.text() == f"No messages in {GENERAL}. {found.hint}"
+async def test_an_empty_time_range_is_not_an_empty_channel(slack: Slack, bounds: Any, text: str) -> None:
+    result = await slack.read(channelId=GENERAL, **bounds)
+    assert text in result.structured()["hint"]
+    assert result.text() == f"No messages in {GENERAL}. {result.hint}"
 
 
 async def test_a_time_that_ends_before_it_begins_is_refused(slack: Slack) -> None:

@@ -80,7 +80,7 @@ async def test_a_failure_before_posting_says_that_nothing_was_posted(
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "response",
     [
         DOWN,
         ScriptedResponse(200, b"<html>"),
@@ -92,8 +92,8 @@ async def test_a_failure_before_posting_says_that_nothing_was_posted(
     ],
     ids=str,
 )
-async def test_an_unknown_outcome_says_how_to_check_the_post(answer: ScriptedResponse | Exception) -> None:
-    failed = await failure(WHO, answer)
+async def test_an_unknown_outcome_says_how_to_check_the_post(response: ScriptedResponse | Exception) -> None:
+    failed = await failure(WHO, response)
     assert failed.text.endswith(LOOK_FIRST)
     assert "Nothing was posted" not in failed.text
 
@@ -157,9 +157,9 @@ async def test_an_active_channel_comes_before_an_archived_one(slack: Slack) -> N
 
 
 async def test_a_list_with_a_next_page_is_not_shown_as_the_total(slack: Slack) -> None:
-    found = await slack.call("list_channels", limit=2)
-    assert found.text().startswith("2 channels, and more follow.\n")
-    assert "\nLink to a channel: https://acme.slack.com/archives/<ID>\nMore follow: call again" in found.text()
+    result = await slack.call("list_channels", limit=2)
+    assert result.text().startswith("2 channels, and more follow.\n")
+    assert "\nLink to a channel: https://acme.slack.com/archives/<ID>\nMore follow: call again" in result.text()
 
 
 async def test_a_post_says_how_to_reply_to_it(slack: Slack) -> None:

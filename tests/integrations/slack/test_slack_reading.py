@@ -12,22 +12,22 @@ from tests.integrations.slack.conftest import Slack
 
 
 def numbered_messages(number: int, length: int = 20) -> list[dict[str, Any]]:
-    return [message(at(1 + each), ADA, f"{each} {'x' * length}") for each in range(number)]
+    return [message(at(1 + index), ADA, f"{index} {'x' * length}") for index in range(number)]
 
 
 def thread(number: int, length: int = 20) -> list[dict[str, Any]]:
     root = message(at(1), ADA, "root", thread_ts=at(1), reply_count=number)
-    return [root, *(reply(at(2 + each), GRACE, f"{each} {'x' * length}", at(1)) for each in range(number))]
+    return [root, *(reply(at(2 + index), GRACE, f"{index} {'x' * length}", at(1)) for index in range(number))]
 
 
 async def all_pages(slack: Slack, **args: object) -> list[list[str]]:
     """The first word of every message, page by page."""
     pages, cursor = list[list[str]](), None
     for _ in range(40):
-        found = await slack.read(channelId=GENERAL, **args, cursor=cursor)
-        pages.append([each.content.split()[0] for each in found.messages])
-        cursor = found.next_cursor
-        assert (cursor is None) is ("More follow" not in found.text())
+        result = await slack.read(channelId=GENERAL, **args, cursor=cursor)
+        pages.append([message_.content.split()[0] for message_ in result.messages])
+        cursor = result.next_cursor
+        assert (cursor is None) is ("More follow" not in result.text())
         if cursor is None:
             return pages
     raise AssertionError("there is no end to it")
@@ -49,19 +49,19 @@ async def test_pages_that_are_cut_for_their_length_lead_to_the_end(slack: Slack,
     slack.fake.messages[GENERAL] = numbered_messages(12, length=11_000)
     begin, end = int("oldest" in bounds and bounds["oldest"] == at(2)), 10 if bounds.get("latest") == at(11) else 11
     pages = await all_pages(slack, **bounds, limit=4)
-    assert [int(each) for page in pages for each in page] == list(range(end, begin - 1, -1))
+    assert [int(item) for page in pages for item in page] == list(range(end, begin - 1, -1))
 
 
-@pytest.mark.parametrize("asked", [at(1), at(5)], ids=["by its first message", "by a reply"])
-async def test_a_long_thread_leads_to_its_end(slack: Slack, asked: str) -> None:
+@pytest.mark.parametrize("requested", [at(1), at(5)], ids=["by its first message", "by a reply"])
+async def test_a_long_thread_leads_to_its_end(slack: Slack, requested: str) -> None:
     slack.fake.messages[GENERAL] = thread(12, length=11_000)
-    pages = await all_pages(slack, threadTs=asked, limit=4)
-    assert [each for page in pages for each in page] == ["root", *map(str, range(12))]
+    pages = await all_pages(slack, threadTs=requested, limit=4)
+    assert [item for page in pages for item in page] == ["root", *map(str, range(12))]
 
 
 async def test_a_thread_is_read_by_any_of_its_replies(slack: Slack) -> None:
-    found = await slack.read(channelId=INCIDENTS, threadTs=at(1.2))
-    assert (found.thread_ts, found.messages[0].ts, len(found.messages)) == (OUTAGE, OUTAGE, 4)
+    result = await slack.read(channelId=INCIDENTS, threadTs=at(1.2))
+    assert (result.thread_ts, result.messages[0].ts, len(result.messages)) == (OUTAGE, OUTAGE, 4)
 
 
 async def test_a_reply_outside_the_time_range_identifies_its_thread(slack: Slack) -> None:
@@ -71,21 +71,21 @@ async def test_a_reply_outside_the_time_range_identifies_its_thread(slack: Slack
 
 async def test_the_thread_of_a_reply_is_looked_for_once(slack: Slack) -> None:
     slack.fake.messages[GENERAL] = thread(5)
-    assert [len(each) for each in await all_pages(slack, threadTs=at(4), limit=2)] == [3, 2, 1]
-    assert [each["ts"] for each in slack.queries_of("conversations.replies")] == [at(4), at(1), at(1), at(1)]
+    assert [len(page) for page in await all_pages(slack, threadTs=at(4), limit=2)] == [3, 2, 1]
+    assert [item["ts"] for item in slack.queries_of("conversations.replies")] == [at(4), at(1), at(1), at(1)]
 
 
 async def test_short_messages_leave_their_room_to_a_long_one(slack: Slack) -> None:
     slack.fake.messages[GENERAL] = [*numbered_messages(9), message(at(20), ADA, "long " * 7_000)]
-    found = await slack.read(channelId=GENERAL)
-    assert len(found.messages[0].content) == 34_999
+    result = await slack.read(channelId=GENERAL)
+    assert len(result.messages[0].content) == 34_999
 
 
 @pytest.mark.parametrize("args", [{}, {"threadTs": at(1)}], ids=["of a channel", "of a thread"])
 async def test_a_cut_message_can_be_read_whole_as_its_note_says(slack: Slack, args: dict[str, str]) -> None:
     root = message(at(1), ADA, "root", thread_ts=at(1))
-    more = [reply(at(2 + each), ADA, "y" * 35_000, at(1)) for each in range(3)]
-    among = [root, *more] if args else [{**each, "thread_ts": each["ts"]} for each in more]
+    more = [reply(at(2 + number), ADA, "y" * 35_000, at(1)) for number in range(3)]
+    among = [root, *more] if args else [{**item, "thread_ts": item["ts"]} for item in more]
     slack.fake.messages[GENERAL] = among
     cut = (await slack.read(channelId=GENERAL, **args)).messages[-1]
     bound = "oldest" if args else "latest"
@@ -96,8 +96,8 @@ async def test_a_cut_message_can_be_read_whole_as_its_note_says(slack: Slack, ar
 
 async def test_as_many_long_messages_as_were_asked_for_share_the_room(slack: Slack) -> None:
     slack.fake.messages[GENERAL] = numbered_messages(6, length=11_000)
-    found = await slack.read(channelId=GENERAL, limit=4)
-    assert [len(each.content) > 9_000 for each in found.messages] == [True] * 4
+    result = await slack.read(channelId=GENERAL, limit=4)
+    assert [len(message_.content) > 9_000 for message_ in result.messages] == [True] * 4
 
 
 async def test_a_long_first_message_takes_no_room_from_the_requested_reply(slack: Slack) -> None:
@@ -109,7 +109,7 @@ async def test_a_long_first_message_takes_no_room_from_the_requested_reply(slack
     assert answer.content == "y" * 39_900
     assert root.content.endswith(f'[33,000 more characters: read it alone with `limit` 1 and `latest` "{at(1)}"]')
     alone = await slack.read(channelId=GENERAL, threadTs=at(1), limit=1, latest=at(1))
-    assert [each.content for each in alone.messages] == ["r" * 35_000]
+    assert [message_.content for message_ in alone.messages] == ["r" * 35_000]
 
 
 async def test_a_message_too_long_alone_refers_to_slack(slack: Slack) -> None:
@@ -134,21 +134,21 @@ async def test_a_day_as_the_end_is_read_to_its_end(slack: Slack) -> None:
 
 async def test_a_page_with_a_successor_is_not_shown_as_the_total(slack: Slack) -> None:
     slack.fake.messages[GENERAL] = numbered_messages(5)
-    found = await slack.read(channelId=GENERAL, limit=2)
-    assert found.text().startswith(f"2 messages in {GENERAL}, newest first, and more follow.\n")
-    assert found.text().endswith(f'call again with the same arguments and `cursor` "{found.next_cursor}".')
+    result = await slack.read(channelId=GENERAL, limit=2)
+    assert result.text().startswith(f"2 messages in {GENERAL}, newest first, and more follow.\n")
+    assert result.text().endswith(f'call again with the same arguments and `cursor` "{result.next_cursor}".')
 
 
 async def test_names_come_with_the_ids_that_a_mention_takes(slack: Slack) -> None:
-    found = await slack.read(channelId="#support")
-    assert found.people == {ADA: "Ada Lovelace", GRACE: "Grace Hopper"}
-    assert f"\n\nPeople: Ada Lovelace <@{ADA}>, Grace Hopper <@{GRACE}>\nLink to a message: " in found.text()
+    result = await slack.read(channelId="#support")
+    assert result.people == {ADA: "Ada Lovelace", GRACE: "Grace Hopper"}
+    assert f"\n\nPeople: Ada Lovelace <@{ADA}>, Grace Hopper <@{GRACE}>\nLink to a message: " in result.text()
 
 
 async def test_every_message_has_a_link(slack: Slack) -> None:
-    found = await slack.read(channelId=INCIDENTS, threadTs=OUTAGE)
+    result = await slack.read(channelId=INCIDENTS, threadTs=OUTAGE)
     link = f"https://acme.slack.com/archives/{INCIDENTS}/p<ts without the dot>?thread_ts={OUTAGE}&cid={INCIDENTS}"
-    assert found.text().endswith(f"Link to a message: {link}")
+    assert result.text().endswith(f"Link to a message: {link}")
 
 
 @pytest.mark.parametrize("cursor", ["ts:", "ts:1763371860.000200", "ts::soon:", "ts:x::bmV4dDox", "ts::1.2:"])
@@ -177,8 +177,8 @@ async def test_names_from_users_stay_within_their_line(slack: Slack) -> None:
         )
     ]
     slack.fake.channels[0]["name"] = f"general {fake}"
-    for told in (await slack.read(channelId=GENERAL), await slack.call("list_channels")):
-        assert [each for each in told.text().splitlines() if each.startswith("[2026-11-18")] == []
+    for text in (await slack.read(channelId=GENERAL), await slack.call("list_channels")):
+        assert [splitline for splitline in text.text().splitlines() if splitline.startswith("[2026-11-18")] == []
 
 
 async def test_no_more_messages_than_the_limit_are_returned(slack: Slack) -> None:

@@ -8,7 +8,7 @@ NOW = datetime(2025, 11, 17, 9, 31, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("value", "expected"),
     [
         ("2025-11-17T09:31:00Z", "1763371860.000000"),
         ("2025-11-17T10:31:00+01:00", "1763371860.000000"),
@@ -27,8 +27,8 @@ NOW = datetime(2025, 11, 17, 9, 31, tzinfo=UTC)
         ("0", "0000000000.000000"),
     ],
 )
-def test_a_time_is_parsed_in_every_form(given: object, expected: str) -> None:
-    assert read_beginning(given) == read_end(given) == expected
+def test_a_time_is_parsed_in_every_form(value: object, expected: str) -> None:
+    assert read_beginning(value) == read_end(value) == expected
 
 
 def test_a_day_means_the_whole_day() -> None:
@@ -39,7 +39,7 @@ def test_a_day_means_the_whole_day() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "begins", "ends"),
+    ("value", "begins", "ends"),
     [
         ("7d", "2025-11-10T09:31:00", None),
         ("-7d", "2025-11-10T09:31:00", None),
@@ -54,9 +54,9 @@ def test_a_day_means_the_whole_day() -> None:
         ("Yesterday", "2025-11-16", "2025-11-16"),
     ],
 )
-def test_a_time_may_be_relative_to_now(given: str, begins: str, ends: str | None) -> None:
-    assert resolve(str(read_beginning(given)), NOW, ends=False) == read_beginning(begins)
-    assert resolve(str(read_end(given)), NOW, ends=True) == read_end(ends or begins)
+def test_a_time_may_be_relative_to_now(value: str, begins: str, ends: str | None) -> None:
+    assert resolve(str(read_beginning(value)), NOW, ends=False) == read_beginning(begins)
+    assert resolve(str(read_end(value)), NOW, ends=True) == read_end(ends or begins)
 
 
 def test_an_absolute_time_is_unchanged() -> None:
@@ -64,14 +64,14 @@ def test_an_absolute_time_is_unchanged() -> None:
 
 
 @pytest.mark.parametrize(
-    "given", ["last one", "", "17.11.2025", "1e99", "2026-W47", "7m", float("nan"), float("inf"), 10**400, 12, -5]
+    "value", ["last one", "", "17.11.2025", "1e99", "2026-W47", "7m", float("nan"), float("inf"), 10**400, 12, -5]
 )
-def test_an_invalid_time_is_refused(given: object) -> None:
+def test_an_invalid_time_is_refused(value: object) -> None:
     for read in (read_beginning, read_end):
         with pytest.raises(ValueError, match="must be a date such as 2026-01-31"):
-            read(given)
+            read(value)
 
 
-@pytest.mark.parametrize("given", [True, ["1763371860.000200"], {}])
-def test_other_types_are_left_to_the_schema(given: object) -> None:
-    assert read_beginning(given) is given
+@pytest.mark.parametrize("value", [True, ["1763371860.000200"], {}])
+def test_other_types_are_left_to_the_schema(value: object) -> None:
+    assert read_beginning(value) is value

@@ -21,7 +21,7 @@ def test_the_tools_are_those_of_the_manifest() -> None:
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_every_parameter_is_described(tool: object) -> None:
     properties = tool.mcp_definition["inputSchema"]["properties"]  # type: ignore[attr-defined]
-    assert [name for name, each in properties.items() if not each.get("description")] == []
+    assert [name for name, item in properties.items() if not item.get("description")] == []
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
@@ -43,7 +43,7 @@ def test_a_revoked_token_is_recognised(error: str) -> None:
 
 def test_the_manifest_and_the_client_agree_on_token_errors() -> None:
     assert SLACK.probe is not None
-    assert all(verdict_of({"error": each}, "bot") == CredentialRejected() for each in SLACK.probe.unauthorized)
+    assert all(verdict_of({"error": item}, "bot") == CredentialRejected() for item in SLACK.probe.unauthorized)
 
 
 @pytest.mark.parametrize("error", sorted({*TEXTS, *WRONG}))

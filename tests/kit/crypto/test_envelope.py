@@ -29,11 +29,11 @@ parts = st.lists(st.text(max_size=6), max_size=4)
 
 def written_out(key: Secret, context: bytes, salt: bytes, nonce: bytes, commitment: bytes | None = None) -> bytes:
     """The format, written a second time from its description; any other commitment may be put in."""
-    made = HKDF(SHA512(), 64, salt=salt, info=b"plugboard/seal/v1|" + context).derive(key.reveal())
-    header = b"P\x01\x01" + struct.pack(">I", 7) + salt + (commitment or made[32:]) + nonce
+    derived = HKDF(SHA512(), 64, salt=salt, info=b"plugboard/seal/v1|" + context).derive(key.reveal())
+    header = b"P\x01\x01" + struct.pack(">I", 7) + salt + (commitment or derived[32:]) + nonce
     framed = struct.pack(">I", len(TOKEN)) + TOKEN.reveal()
     padded = framed + bytes(64 - len(framed))
-    return header + AESGCM(made[:32]).encrypt(nonce, padded, header + context)
+    return header + AESGCM(derived[:32]).encrypt(nonce, padded, header + context)
 
 
 def test_a_sealed_secret_opens_with_the_same_key_and_context() -> None:
@@ -137,9 +137,9 @@ def test_the_size_reveals_a_bucket_of_64_bytes_and_not_the_length() -> None:
 
 def test_a_length_that_runs_over_its_end_does_not_open() -> None:
     salt, nonce = os.urandom(32), os.urandom(12)
-    made = HKDF(SHA512(), 64, salt=salt, info=b"plugboard/seal/v1|" + CONTEXT).derive(KEY.reveal())
-    header = b"P\x01\x01" + struct.pack(">I", 7) + salt + made[32:] + nonce
-    lying = header + AESGCM(made[:32]).encrypt(nonce, struct.pack(">I", 61) + bytes(60), header + CONTEXT)
+    derived = HKDF(SHA512(), 64, salt=salt, info=b"plugboard/seal/v1|" + CONTEXT).derive(KEY.reveal())
+    header = b"P\x01\x01" + struct.pack(">I", 7) + salt + derived[32:] + nonce
+    lying = header + AESGCM(derived[:32]).encrypt(nonce, struct.pack(">I", 61) + bytes(60), header + CONTEXT)
 
     with pytest.raises(CannotOpen):
         decrypt(KEY, CONTEXT, lying)
@@ -187,10 +187,10 @@ def test_a_failure_shows_neither_key_nor_secret_even_with_local_variables() -> N
     envelope = bytearray(encrypt(KEY, 7, CONTEXT, TOKEN))
     envelope[-1] ^= 1
 
-    with pytest.raises(CannotOpen) as refused:
+    with pytest.raises(CannotOpen) as raised:
         decrypt(KEY, CONTEXT, bytes(envelope))
 
-    shown = "".join(traceback.TracebackException.from_exception(refused.value, capture_locals=True).format())
+    shown = "".join(traceback.TracebackException.from_exception(raised.value, capture_locals=True).format())
     one_time = HKDF(SHA512(), 64, salt=bytes(envelope[7:39]), info=b"plugboard/seal/v1|" + CONTEXT).derive(
         KEY.reveal()
     )[:32]

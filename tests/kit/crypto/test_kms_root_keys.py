@@ -197,10 +197,10 @@ async def test_a_failure_to_wrap_shows_no_data_key_even_with_local_variables() -
     client.meta.events.register("before-send.kms.Encrypt", refusing("AccessDeniedException"))
     roots = KmsRootKeys(client, new_key())
 
-    with pytest.raises(RootKeyUnavailable) as refused:
+    with pytest.raises(RootKeyUnavailable) as raised:
         await roots.wrap(data_key, CONTEXT)
 
-    shown = "".join(traceback.TracebackException.from_exception(refused.value, capture_locals=True).format())
+    shown = "".join(traceback.TracebackException.from_exception(raised.value, capture_locals=True).format())
     assert "AccessDenied" in shown
     assert "canary-canary" not in shown
     roots.close()

@@ -211,14 +211,14 @@ async def test_every_write_of_a_rewrap_has_a_new_revision(tmp_path: Path) -> Non
     store.written.clear()
     await rewrap(store, ring, W, announced)
 
-    told = [next(change for change in changes if change.key.sk == "REVISION") for changes in store.written]
+    texts = [next(change for change in changes if change.key.sk == "REVISION") for changes in store.written]
     assert [{change.key.sk for change in changes} - {"DATAKEY", "REVISION"} for changes in store.written] == [
         {"SERVER#a"},
         {"SERVER#b"},
         {"DATAKEY#000001"},
     ]
-    assert len({change.version for change in told}) == 3
-    assert (await store.get(Key(W, "REVISION"))).version == told[-1].version
+    assert len({change.version for change in texts}) == 3
+    assert (await store.get(Key(W, "REVISION"))).version == texts[-1].version
     await store.close()
 
 

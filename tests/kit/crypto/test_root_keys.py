@@ -40,9 +40,9 @@ async def test_a_data_key_opens_with_the_root_key_that_wrapped_it() -> None:
 async def test_two_data_keys_are_never_the_same() -> None:
     roots = LocalRootKeys.parse(Secret(f"k1:{random_key()}"))
 
-    made = [(await roots.new_data_key(CONTEXT))[0].reveal() for _ in range(100)]
+    created = [(await roots.new_data_key(CONTEXT))[0].reveal() for _ in range(100)]
 
-    assert len({*made}) == 100
+    assert len({*created}) == 100
 
 
 @pytest.mark.parametrize("changed", [{"owner": "WS#other"}, {"version": "2"}, {"purpose": "x"}, {"more": "x"}])
@@ -132,13 +132,13 @@ REFUSED = {
 @pytest.mark.requirement("ENC-06")
 @pytest.mark.parametrize("what", REFUSED)
 def test_a_root_key_that_is_not_random_is_refused_and_never_shown(what: str) -> None:
-    given, advice = REFUSED[what]
+    value, advice = REFUSED[what]
 
-    with pytest.raises(InvalidRootKeys, match=re.escape(advice)) as refused:
-        LocalRootKeys.parse(given)
+    with pytest.raises(InvalidRootKeys, match=re.escape(advice)) as raised:
+        LocalRootKeys.parse(value)
 
-    shown = "".join(traceback.TracebackException.from_exception(refused.value, capture_locals=True).format())
-    for part in given.reveal().decode(errors="replace").split(","):
+    shown = "".join(traceback.TracebackException.from_exception(raised.value, capture_locals=True).format())
+    for part in value.reveal().decode(errors="replace").split(","):
         key = part.partition(":")[2] or part
         assert not key or key not in shown
 
@@ -193,7 +193,7 @@ def test_a_key_file_is_for_its_owner_alone_and_no_draft_is_left(tmp_path: Path) 
     create_key_file(tmp_path / "root.key")
     create_key_file(tmp_path / "root.key")
 
-    assert [(found.name, stat.S_IMODE(found.stat().st_mode)) for found in tmp_path.iterdir()] == [("root.key", 0o600)]
+    assert [(item.name, stat.S_IMODE(item.stat().st_mode)) for item in tmp_path.iterdir()] == [("root.key", 0o600)]
 
 
 def make_and_read(path: Path) -> tuple[bool, str]:
@@ -202,10 +202,10 @@ def make_and_read(path: Path) -> tuple[bool, str]:
 
 def test_processes_that_race_for_the_key_file_get_the_same_key(tmp_path: Path) -> None:
     with ProcessPoolExecutor(4, mp_context=get_context("forkserver")) as processes:
-        found = list(processes.map(make_and_read, [tmp_path / "root.key"] * 40))
+        result = list(processes.map(make_and_read, [tmp_path / "root.key"] * 40))
 
-    assert [made for made, _ in found].count(True) == 1
-    assert len({root_id for _, root_id in found}) == 1
+    assert [created for created, _ in result].count(True) == 1
+    assert len({root_id for _, root_id in result}) == 1
 
 
 def test_two_key_files_never_have_the_same_id(tmp_path: Path) -> None:

@@ -84,10 +84,10 @@ def test_whatever_shows_a_secret_shows_stars(show: Callable[[Secret], str]) -> N
     ],
 )
 def test_a_secret_does_not_leave_the_process(carry: Callable[[Secret], object]) -> None:
-    with pytest.raises((TypeError, pydantic.errors.PydanticUserError, ValueError)) as refused:
+    with pytest.raises((TypeError, pydantic.errors.PydanticUserError, ValueError)) as raised:
         carry(Secret(CANARY))
 
-    assert CANARY not in str(refused.value)
+    assert CANARY not in str(raised.value)
 
 
 def test_a_log_line_shows_stars() -> None:

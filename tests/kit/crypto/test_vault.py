@@ -107,10 +107,10 @@ async def test_a_sealed_value_that_claims_another_version_does_not_open(ring: Ke
 @pytest.mark.requirement("ENC-07")
 @pytest.mark.parametrize("text", ["", "xoxb-plain-token", "Bearer plain", "UAEB", "null", "é", "=" * 300, "A" * 300])
 def test_text_that_is_not_sealed_is_refused(text: str) -> None:
-    with pytest.raises(CannotOpen) as refused:
+    with pytest.raises(CannotOpen) as raised:
         Sealed.parse(text)
 
-    assert not text or text not in str(refused.value)
+    assert not text or text not in str(raised.value)
 
 
 @pytest.mark.requirement("ENC-13")

@@ -27,10 +27,10 @@ def test_a_custom_header_is_accepted(name: str) -> None:
     ],
 )
 def test_a_connection_header_cannot_be_set(name: str) -> None:
-    with pytest.raises(HeaderRefused, match="is set by this service") as refused:
+    with pytest.raises(HeaderRefused, match="is set by this service") as raised:
         check_header(name, CANARY)
-    assert refused.value.name == name
-    assert CANARY not in str(refused.value)
+    assert raised.value.name == name
+    assert CANARY not in str(raised.value)
 
 
 @pytest.mark.parametrize("name", ["Authorization", "authorization"])
@@ -60,10 +60,10 @@ def test_the_error_about_authorization_names_the_right_field(name: str) -> None:
     ],
 )
 def test_an_invalid_header_name_is_refused_and_not_repeated(name: str) -> None:
-    with pytest.raises(HeaderRefused) as refused:
+    with pytest.raises(HeaderRefused) as raised:
         check_header(name, "value")
-    assert refused.value.name is None
-    assert str(refused.value) == "A header's name has 1 to 64 letters, digits, hyphens or other token characters."
+    assert raised.value.name is None
+    assert str(raised.value) == "A header's name has 1 to 64 letters, digits, hyphens or other token characters."
 
 
 @pytest.mark.requirement("EGR-12")
@@ -76,12 +76,12 @@ def test_an_invalid_header_name_is_refused_and_not_repeated(name: str) -> None:
     ],
 )
 def test_an_invalid_header_value_is_refused_and_not_repeated(value: str) -> None:
-    with pytest.raises(HeaderRefused, match="Header X-Key: its value") as refused:
+    with pytest.raises(HeaderRefused, match="Header X-Key: its value") as raised:
         check_header("X-Key", value)
-    assert CANARY not in str(refused.value)
-    with pytest.raises(HeaderRefused, match="Header Authorization: its value") as refused:
+    assert CANARY not in str(raised.value)
+    with pytest.raises(HeaderRefused, match="Header Authorization: its value") as raised:
         check_header_value(value)
-    assert CANARY not in str(refused.value)
+    assert CANARY not in str(raised.value)
 
 
 def test_an_empty_value_is_refused() -> None:
@@ -118,9 +118,9 @@ def test_a_header_repeated_in_another_case_is_refused() -> None:
 
 
 def test_an_invalid_header_among_valid_ones_is_named() -> None:
-    with pytest.raises(HeaderRefused) as refused:
+    with pytest.raises(HeaderRefused) as raised:
         check_headers({"X-Good": "value", "Cookie": CANARY})
-    assert refused.value.name == "Cookie"
+    assert raised.value.name == "Cookie"
 
 
 @pytest.mark.requirement("EGR-12")

@@ -15,9 +15,9 @@ PORTS = {"https": 443, "http": 80}
 
 
 def refusal(url: str, egress: EgressPolicy = CLOSED) -> str:
-    with pytest.raises(UrlRefused) as refused:
+    with pytest.raises(UrlRefused) as raised:
         check_url(url, egress)
-    return refused.value.reason
+    return raised.value.reason
 
 
 def test_the_corpus_is_large_and_has_no_duplicate() -> None:
@@ -45,7 +45,7 @@ def test_a_valid_url_is_accepted_unchanged(url: str) -> None:
 @pytest.mark.parametrize("case", LEADING_INSIDE, ids=lambda case: case.url)
 def test_a_name_with_private_addresses_is_accepted_as_text_and_denied_when_resolved(case: LeadingInside) -> None:
     host = check_url(case.url, CLOSED).host
-    admitted = [CLOSED.allows_address(host, ip_address(answer)) for answer in case.answers]
+    admitted = [CLOSED.allows_address(host, ip_address(response)) for response in case.answers]
     assert not admitted or not all(admitted)
 
 
@@ -263,10 +263,10 @@ def test_an_entry_that_allows_the_internet_is_refused(entry: str) -> None:
     ],
 )
 def test_an_entry_that_is_neither_host_nor_network_is_refused_by_name(entry: str) -> None:
-    with pytest.raises(InvalidEgressPolicy) as refused:
+    with pytest.raises(InvalidEgressPolicy) as raised:
         EgressPolicy.parse(f"mcp.internal, {entry} ")
-    assert repr(entry) in str(refused.value)
-    assert "PLUGBOARD_EGRESS_ALLOW" in str(refused.value)
+    assert repr(entry) in str(raised.value)
+    assert "PLUGBOARD_EGRESS_ALLOW" in str(raised.value)
 
 
 HOSTS = st.one_of(

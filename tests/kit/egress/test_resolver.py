@@ -71,30 +71,30 @@ async def test_a_silent_name_server_times_out() -> None:
 
 @pytest.mark.requirement("EGR-21")
 async def test_a_hanging_name_is_soon_no_longer_looked_up() -> None:
-    answers, asked = threading.Event(), Counter[str]()
+    responses, requested = threading.Event(), Counter[str]()
 
     def stuck(name: str) -> list[str]:
-        asked[name] += 1
-        answers.wait(10)
+        requested[name] += 1
+        responses.wait(10)
         return []
 
     names = Resolver(stuck, seconds=0.05)
     for _ in range(2 * MAX_HANGING):
         with pytest.raises((ConnectionFailed, TransportTimeout)):
             await names.addresses(NAME, EgressPolicy())
-    answers.set()
+    responses.set()
 
-    assert asked[NAME] == MAX_HANGING
+    assert requested[NAME] == MAX_HANGING
 
 
 @pytest.mark.requirement("EGR-21")
 async def test_hanging_names_of_one_owner_delay_no_other_owner() -> None:
-    answers, begun = threading.Event(), Counter[str]()
+    responses, begun = threading.Event(), Counter[str]()
 
     def lookup(name: str) -> list[str]:
         begun[name.partition(".")[2]] += 1
         if name.endswith("evil.example"):
-            answers.wait(10)
+            responses.wait(10)
         return ["93.184.215.14"]
 
     names = Resolver(lookup, seconds=0.3)
@@ -106,7 +106,7 @@ async def test_hanging_names_of_one_owner_delay_no_other_owner() -> None:
     for _ in range(20):
         assert await names.addresses(NAME, EgressPolicy(), "good") == [ip_address("93.184.215.14")]
     outcomes = Counter(map(type, await asyncio.gather(*evil, return_exceptions=True)))
-    answers.set()
+    responses.set()
 
     assert outcomes == {ConnectionFailed: MAX_WAITING_OF_ONE, TransportTimeout: MAX_WAITING_OF_ONE}
     assert begun["evil.example"] == THREADS_OF_ONE
@@ -127,11 +127,11 @@ async def test_names_of_one_owner_are_resolved_one_at_a_time() -> None:
         return ["93.184.215.14"]
 
     names = Resolver(lookup)
-    found = await asyncio.gather(
+    results = await asyncio.gather(
         *(names.addresses(f"n{n}.example.com", EgressPolicy(), "one") for n in range(MAX_WAITING_OF_ONE))
     )
 
-    assert found == [[ip_address("93.184.215.14")]] * MAX_WAITING_OF_ONE
+    assert results == [[ip_address("93.184.215.14")]] * MAX_WAITING_OF_ONE
     assert most <= THREADS_OF_ONE
 
 

@@ -23,11 +23,11 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]
 async def outbound(
     egress: EgressPolicy = HERE, lookup: Lookup = lambda _: ["127.0.0.1"], **more: int
 ) -> AsyncIterator[HttpClient]:
-    made = HttpClient(egress, names=Resolver(lookup), **more)
+    created = HttpClient(egress, names=Resolver(lookup), **more)
     try:
-        yield made
+        yield created
     finally:
-        await made.close()
+        await created.close()
 
 
 def at(url: str) -> CheckedUrl:

@@ -69,7 +69,7 @@ async def test_unsolicited_bytes_on_an_idle_connection_are_not_used() -> None:
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "response",
     [
         OK + b"\r\nokHTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged",
         OK + b"\r\nok\0",
@@ -77,15 +77,15 @@ async def test_unsolicited_bytes_on_an_idle_connection_are_not_used() -> None:
         b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok",
     ],
 )
-async def test_some_responses_end_their_connection(answer: bytes) -> None:
-    async with client_and_upstream(raw(answer)) as (out, target, there):
+async def test_some_responses_end_their_connection(response: bytes) -> None:
+    async with client_and_upstream(raw(response)) as (out, target, there):
         assert [await text(out, target), await text(out, target)] == ["ok", "ok"]
 
         assert there.connections == 2
 
 
 @pytest.mark.parametrize(
-    ("method", "answer"),
+    ("method", "response"),
     [
         ("HEAD", OK + b"\r\n"),
         ("GET", b"HTTP/1.1 204 No Content\r\n\r\n"),
@@ -94,8 +94,8 @@ async def test_some_responses_end_their_connection(answer: bytes) -> None:
         ("GET", b"HTTP/1.1 103 Early\r\nX: y\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
     ],
 )
-async def test_a_response_without_a_body_leaves_its_connection_reusable(method: str, answer: bytes) -> None:
-    async with client_and_upstream(raw(answer)) as (out, target, there):
+async def test_a_response_without_a_body_leaves_its_connection_reusable(method: str, response: bytes) -> None:
+    async with client_and_upstream(raw(response)) as (out, target, there):
         assert [await text(out, target, method) for _ in range(3)] == [""] * 3
 
         assert there.connections == 1
@@ -141,9 +141,9 @@ async def test_open_connections_are_limited_and_waiters_are_served_in_order() ->
             later[number].cancel()
         crowd.go_on.set()
         await asyncio.gather(*first)
-        told = await asyncio.gather(*later, return_exceptions=True)
+        results = await asyncio.gather(*later, return_exceptions=True)
 
-        assert told.count("ok") == 50
+        assert results.count("ok") == 50
         assert there.connections == MAX_CONNECTIONS
         assert not any(pool.busy for pool in out._pools.values())
 
@@ -184,8 +184,8 @@ async def test_the_deadline_covers_the_wait_for_a_connection() -> None:
         await asyncio.wait_for(crowd.full.wait(), 5)
         with pytest.raises(TransportTimeout) as caught:
             await text(out, target, seconds=0.1)
-        for each in held:
-            each.cancel()
+        for item in held:
+            item.cancel()
         await asyncio.gather(*held, return_exceptions=True)
 
         assert not caught.value.sent
@@ -212,8 +212,8 @@ async def test_a_waiter_sends_nothing_after_the_pools_are_closed() -> None:
         ended = await asyncio.gather(*asking, return_exceptions=True)
         late = await asyncio.gather(text(out, target), return_exceptions=True)
 
-        assert {type(each) for each in (*ended, *late)} == {ConnectionFailed}
-        assert [each.sent for each in ended if isinstance(each, ConnectionFailed)].count(False) == 20
+        assert {type(item) for item in (*ended, *late)} == {ConnectionFailed}
+        assert [item.sent for item in ended if isinstance(item, ConnectionFailed)].count(False) == 20
         assert len(there.requests) == MAX_CONNECTIONS
 
 

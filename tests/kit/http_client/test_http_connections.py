@@ -31,11 +31,11 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]
 async def serving(
     server: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
 ) -> AsyncIterator[tuple[HttpClient, CheckedUrl]]:
-    made, out = await asyncio.start_server(server, "127.0.0.1", 0), HttpClient(LOOPBACK)
+    created, out = await asyncio.start_server(server, "127.0.0.1", 0), HttpClient(LOOPBACK)
     try:
-        yield out, check_url(f"http://127.0.0.1:{made.sockets[0].getsockname()[1]}/", LOOPBACK)
+        yield out, check_url(f"http://127.0.0.1:{created.sockets[0].getsockname()[1]}/", LOOPBACK)
     finally:
-        made.close()
+        created.close()
         await out.close()
 
 
@@ -84,13 +84,13 @@ async def test_an_ambiguous_request_line_is_refused(method: str, path: str) -> N
         assert there.connections == 0
 
 
-@pytest.mark.parametrize(("method", "told"), [("POST", "0"), ("PUT", "0"), ("GET", None), ("DELETE", None)])
-async def test_a_content_length_is_sent_where_a_body_is_expected(method: str, told: str | None) -> None:
+@pytest.mark.parametrize(("method", "text"), [("POST", "0"), ("PUT", "0"), ("GET", None), ("DELETE", None)])
+async def test_a_content_length_is_sent_where_a_body_is_expected(method: str, text: str | None) -> None:
     async with client_and_upstream(responding()) as (out, target, there):
         async with out.request(method, target, {"X": "\xfc"}, pool="a", seconds=5):
             pass
 
-        assert there.requests[0].headers.get("content-length") == told
+        assert there.requests[0].headers.get("content-length") == text
         assert there.requests[0].headers["x"] == "\xfc"
 
 
@@ -178,9 +178,9 @@ async def test_errors_are_translated_for_the_caller() -> None:
         pass
 
     async with client_and_upstream(raw(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc")) as (out, target, _):
-        for ask in (reading, streaming):
+        for call in (reading, streaming):
             with pytest.raises(Own) as caught:
-                await ask(out.request("GET", target, {}, pool="a", seconds=0.1, translate=lambda _: Own()))
+                await call(out.request("GET", target, {}, pool="a", seconds=0.1, translate=lambda _: Own()))
             assert isinstance(caught.value.__cause__, TransportTimeout)
         closed = CheckedUrl("", "http", "127.0.0.2", 1, "/", ip_address("127.0.0.2"))
         with pytest.raises(Own) as caught:
@@ -231,9 +231,9 @@ async def cancelled_requests(out: HttpClient, target: CheckedUrl, stage: str, co
         asking = [asyncio.ensure_future(body(out, target, sent=sent)) for _ in range(20)]
         for _ in range(TURNS[stage]):
             await asyncio.sleep(0)
-        for each in asking:
-            each.cancel()
-        told = await asyncio.gather(*asking, return_exceptions=True)
-        assert {type(one) for one in told} == {asyncio.CancelledError}
+        for item in asking:
+            item.cancel()
+        results = await asyncio.gather(*asking, return_exceptions=True)
+        assert {type(result) for result in results} == {asyncio.CancelledError}
         for _ in range(40):
             await asyncio.sleep(0)

@@ -40,8 +40,8 @@ async def body(
         return await reply.read()
 
 
-async def failure(answer: Responder, seconds: float = 5, limits: ResponseLimits = USUAL) -> TransportError:
-    async with client_and_upstream(answer) as (out, target, there):
+async def failure(responder: Responder, seconds: float = 5, limits: ResponseLimits = USUAL) -> TransportError:
+    async with client_and_upstream(responder) as (out, target, there):
         with pytest.raises(TransportError) as caught:
             await body(out, target, seconds, limits)
         if isinstance(caught.value, TransportTimeout):
@@ -51,7 +51,7 @@ async def failure(answer: Responder, seconds: float = 5, limits: ResponseLimits 
 
 @pytest.mark.requirement("REL-12")
 @pytest.mark.parametrize(
-    "answer",
+    "responder",
     [
         pytest.param(silent(), id="silent"),
         pytest.param(dripping(HEAD + b"X: "), id="a head in drops"),
@@ -61,9 +61,9 @@ async def failure(answer: Responder, seconds: float = 5, limits: ResponseLimits 
         pytest.param(raw(HEAD + b"Content-Length: 9\r\n\r\nabc"), id="a body that stops"),
     ],
 )
-async def test_the_deadline_covers_every_phase_of_a_request(answer: Responder) -> None:
+async def test_the_deadline_covers_every_phase_of_a_request(responder: Responder) -> None:
     begun = time.monotonic()
-    error = await failure(answer, 0.3)
+    error = await failure(responder, 0.3)
 
     assert isinstance(error, TransportTimeout)
     assert error.sent
@@ -106,7 +106,7 @@ async def test_an_upstream_that_does_not_read_times_out() -> None:
 
 @pytest.mark.requirement("EGR-17")
 @pytest.mark.parametrize(
-    "answer",
+    "responder",
     [
         pytest.param(responding(b"x" * 1001), id="long"),
         pytest.param(pouring(ENDLESS, b"x" * 100), id="endless"),
@@ -122,8 +122,8 @@ async def test_an_upstream_that_does_not_read_times_out() -> None:
         pytest.param(pouring(b"", b"HTTP/1.1 100 Continue\r\n\r\n"), id="endless heads"),
     ],
 )
-async def test_a_response_over_the_limit_is_cut_off(answer: Responder) -> None:
-    error = await failure(answer, limits=ResponseLimits(head=300, wire=1000, decoded=1000))
+async def test_a_response_over_the_limit_is_cut_off(responder: Responder) -> None:
+    error = await failure(responder, limits=ResponseLimits(head=300, wire=1000, decoded=1000))
 
     assert isinstance(error, (ResponseTooLarge, MalformedResponse, ConnectionFailed))
     assert error.sent
@@ -205,9 +205,11 @@ async def test_an_unread_body_is_not_drained() -> None:
 
 
 @pytest.mark.requirement("REL-13")
-@pytest.mark.parametrize("answer", [silent(), dripping(HEAD + b"Content-Length: 9999\r\n\r\n")], ids=["head", "body"])
-async def test_a_cancelled_request_closes_its_connection_at_once(answer: Responder) -> None:
-    async with client_and_upstream(answer) as (out, target, there):
+@pytest.mark.parametrize(
+    "responder", [silent(), dripping(HEAD + b"Content-Length: 9999\r\n\r\n")], ids=["head", "body"]
+)
+async def test_a_cancelled_request_closes_its_connection_at_once(responder: Responder) -> None:
+    async with client_and_upstream(responder) as (out, target, there):
         asking = asyncio.ensure_future(body(out, target))
         await asyncio.wait_for(there.request_received.wait(), 5)
         asking.cancel()

@@ -24,9 +24,9 @@ ParsedResponse = tuple[int, str, dict[str, str], bytes]
 
 @pytest.fixture(scope="module")
 def loop() -> Iterator[asyncio.AbstractEventLoop]:
-    made = asyncio.new_event_loop()
-    yield made
-    made.close()
+    created = asyncio.new_event_loop()
+    yield created
+    created.close()
 
 
 async def whole(answer: ResponseParser, limits: ResponseLimits) -> ParsedResponse:
@@ -35,16 +35,16 @@ async def whole(answer: ResponseParser, limits: ResponseLimits) -> ParsedRespons
     return reply.status, reply.reason, dict(reply.headers), await reply.read()
 
 
-def run_until_complete(asked: Coroutine[Any, Any, ParsedResponse]) -> ParsedResponse | type[TransportError]:
+def run_until_complete(requested: Coroutine[Any, Any, ParsedResponse]) -> ParsedResponse | type[TransportError]:
     """All has come that will: who still waits would wait for ever."""
     try:
-        asked.send(None)
+        requested.send(None)
     except StopIteration as done:
-        told: ParsedResponse = done.value
-        return told
+        text: ParsedResponse = done.value
+        return text
     except TransportError as error:
         return type(error)
-    asked.close()
+    requested.close()
     pytest.fail("waits for what never comes")
 
 
@@ -53,9 +53,9 @@ def read(loop: asyncio.AbstractEventLoop, *pieces: bytes, limits: ResponseLimits
     for piece in pieces:
         answer.feed(piece)
     answer.connection_closed(None)
-    told = run_until_complete(whole(answer, limits))
+    text = run_until_complete(whole(answer, limits))
     answer.leave()
-    return told
+    return text
 
 
 def reuse(loop: asyncio.AbstractEventLoop, *pieces: bytes, to: str = "GET") -> bool:
@@ -105,9 +105,9 @@ def answers(draw: st.DrawFn) -> tuple[bytes, ParsedResponse]:
 
 @st.composite
 def in_pieces(draw: st.DrawFn) -> tuple[list[bytes], ParsedResponse]:
-    raw, told = draw(answers())
+    raw, text = draw(answers())
     cuts = sorted(draw(st.lists(st.integers(0, len(raw)), max_size=12)))
-    return [raw[a:b] for a, b in zip([0, *cuts], [*cuts, len(raw)], strict=True)], told
+    return [raw[a:b] for a, b in zip([0, *cuts], [*cuts, len(raw)], strict=True)], text
 
 
 @st.composite
@@ -124,25 +124,25 @@ def damaged(draw: st.DrawFn) -> list[bytes]:
 def test_a_response_is_parsed_equally_in_any_pieces(
     loop: asyncio.AbstractEventLoop, case: tuple[list[bytes], ParsedResponse]
 ) -> None:
-    pieces, told = case
+    pieces, text = case
 
-    assert read(loop, *pieces) == told
+    assert read(loop, *pieces) == text
 
 
 @given(answers())
 def test_a_response_is_parsed_equally_byte_by_byte(
     loop: asyncio.AbstractEventLoop, case: tuple[bytes, ParsedResponse]
 ) -> None:
-    raw, told = case
+    raw, text = case
 
-    assert read(loop, *[raw[at : at + 1] for at in range(len(raw))]) == told
+    assert read(loop, *[raw[at : at + 1] for at in range(len(raw))]) == text
 
 
 @given(damaged())
 def test_a_damaged_response_is_parsed_or_refused(loop: asyncio.AbstractEventLoop, pieces: list[bytes]) -> None:
-    told = read(loop, *pieces)
+    outcome = read(loop, *pieces)
 
-    assert isinstance(told, tuple) or issubclass(told, TransportError)
+    assert isinstance(outcome, tuple) or issubclass(outcome, TransportError)
 
 
 @pytest.mark.parametrize(
@@ -192,25 +192,25 @@ def test_a_response_that_ends_early_is_truncated(loop: asyncio.AbstractEventLoop
 @pytest.mark.parametrize("before", [b"", CONTINUE])
 def test_the_size_of_a_head_is_limited_to_the_byte(loop: asyncio.AbstractEventLoop, before: bytes, spare: int) -> None:
     head = before + OK + b"X:" + b" " * 500 + b"y\r\n\r\n"
-    told = read(loop, head + b"body" * 1000, limits=ResponseLimits(head=len(head) - 1 + spare))
+    outcome = read(loop, head + b"body" * 1000, limits=ResponseLimits(head=len(head) - 1 + spare))
 
-    assert told is ResponseTooLarge if not spare else told[3] == b"body" * 1000
+    assert outcome is ResponseTooLarge if not spare else outcome[3] == b"body" * 1000
 
 
 @pytest.mark.requirement("EGR-17")
 @pytest.mark.parametrize(("heads", "passes"), [(16, True), (17, False)])
 def test_the_number_of_interim_responses_is_limited(loop: asyncio.AbstractEventLoop, heads: int, passes: bool) -> None:
-    told = read(loop, CONTINUE * heads + OK + b"Content-Length: 0\r\n\r\n")
+    outcome = read(loop, CONTINUE * heads + OK + b"Content-Length: 0\r\n\r\n")
 
-    assert (told[0] == 200) if passes else told is ResponseTooLarge
+    assert (outcome[0] == 200) if passes else outcome is ResponseTooLarge
 
 
 @pytest.mark.requirement("EGR-17")
 @pytest.mark.parametrize(("fields", "passes"), [(128, True), (129, False)])
 def test_the_number_of_header_fields_is_limited(loop: asyncio.AbstractEventLoop, fields: int, passes: bool) -> None:
-    told = read(loop, OK + b"X: y\r\n" * (fields - 1) + b"Content-Length: 0\r\n\r\n")
+    outcome = read(loop, OK + b"X: y\r\n" * (fields - 1) + b"Content-Length: 0\r\n\r\n")
 
-    assert (told[0] == 200) if passes else told is ResponseTooLarge
+    assert (outcome[0] == 200) if passes else outcome is ResponseTooLarge
 
 
 @pytest.mark.requirement("EGR-17")

@@ -28,7 +28,7 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]
 @pytest.fixture
 def certificate(tmp_path: Path) -> Path:
     key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, NAME)])
-    made = (
+    created = (
         x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
         .not_valid_before(dt.datetime(2020, 1, 1, tzinfo=dt.UTC))
         .not_valid_after(dt.datetime(2120, 1, 1, tzinfo=dt.UTC))
@@ -39,7 +39,7 @@ def certificate(tmp_path: Path) -> Path:
     private = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    file.write_bytes(made.public_bytes(serialization.Encoding.PEM) + private)
+    file.write_bytes(created.public_bytes(serialization.Encoding.PEM) + private)
     return file
 
 
@@ -70,9 +70,9 @@ async def get(there: RawUpstream, name: str, trust: ssl.SSLContext) -> str:
 async def test_the_certificate_must_match_the_name_and_not_the_address(certificate: Path) -> None:
     names: list[str | None] = []
     async with upstream(echoing(), tls=served_with(certificate, names)) as there:
-        told = await get(there, NAME, trusting(certificate))
+        text = await get(there, NAME, trusting(certificate))
 
-    assert f"host: {NAME}:{there.port}" in told
+    assert f"host: {NAME}:{there.port}" in text
     assert names == [NAME]
 
 

@@ -13,8 +13,8 @@ LOOPBACK = EgressPolicy.parse("127.0.0.0/8")
 
 
 @asynccontextmanager
-async def client_and_upstream(answer: Responder) -> AsyncIterator[tuple[HttpClient, CheckedUrl, RawUpstream]]:
-    async with upstream(answer) as there:
+async def client_and_upstream(responder: Responder) -> AsyncIterator[tuple[HttpClient, CheckedUrl, RawUpstream]]:
+    async with upstream(responder) as there:
         out = HttpClient(LOOPBACK)
         try:
             yield out, check_url(there.url(), LOOPBACK), there

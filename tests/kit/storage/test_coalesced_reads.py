@@ -49,10 +49,10 @@ async def test_a_single_caller_reads_at_once() -> None:
 
     for value in range(3):
         reads.value = value
-        (asked,) = read(shared, 1)
+        (requested,) = read(shared, 1)
         await settle()
         reads.release()
-        assert await asked == value
+        assert await requested == value
 
 
 async def test_callers_that_arrive_just_after_a_read_join_the_next_one() -> None:
@@ -107,22 +107,22 @@ async def test_waiting_callers_share_one_read() -> None:
         await settle()
     reads.release()
 
-    answers = await asyncio.gather(*asked)
+    responses = await asyncio.gather(*asked)
     assert len(reads.keys) == 6
-    assert answers == [0] + [turn for turn in range(1, 6) for _ in range(100)]
+    assert responses == [0] + [turn for turn in range(1, 6) for _ in range(100)]
 
 
 async def test_each_partition_has_its_own_reads() -> None:
     reads = Reads()
     shared = CoalescedReads(reads)
 
-    asked = [*read(shared, 1, "WS#a"), *read(shared, 1, "WS#b")]
+    requests = [*read(shared, 1, "WS#a"), *read(shared, 1, "WS#b")]
     await settle()
     assert reads.keys == ["WS#a", "WS#b"]
     reads.release()
     reads.release()
 
-    assert await asyncio.gather(*asked) == [0, 0]
+    assert await asyncio.gather(*requests) == [0, 0]
 
 
 async def test_a_failed_read_fails_only_the_callers_that_share_it() -> None:
@@ -143,7 +143,7 @@ async def test_a_failed_read_fails_only_the_callers_that_share_it() -> None:
     reads.release()
 
     assert await first == 0
-    assert [type(each) for each in await asyncio.gather(*second, return_exceptions=True)] == [StoreUnavailable] * 3
+    assert [type(item) for item in await asyncio.gather(*second, return_exceptions=True)] == [StoreUnavailable] * 3
     assert await asyncio.gather(*third) == [0] * 3
 
 
@@ -156,16 +156,16 @@ async def test_a_cancelled_caller_cancels_no_other(gone: list[int]) -> None:
     asked += read(shared, 3)
     await settle()
 
-    for each in gone:
-        asked[each].cancel()
+    for item in gone:
+        asked[item].cancel()
     await settle()
     while reads.waiting:
         reads.release()
         await settle()
 
-    answers = await asyncio.gather(*asked, return_exceptions=True)
-    assert [type(answer) for answer in answers] == [
-        asyncio.CancelledError if each in gone else int for each in range(4)
+    responses = await asyncio.gather(*asked, return_exceptions=True)
+    assert [type(response) for response in responses] == [
+        asyncio.CancelledError if number in gone else int for number in range(4)
     ]
 
 
@@ -174,8 +174,8 @@ async def test_after_all_callers_were_cancelled_the_next_one_reads_again() -> No
     shared = CoalescedReads(reads)
     asked = read(shared, 4)
     await settle()
-    for each in asked:
-        each.cancel()
+    for item in asked:
+        item.cancel()
     await settle()
     reads.value = 7
     (late,) = read(shared, 1)

@@ -164,9 +164,9 @@ async def test_every_attempt_of_a_write_sends_the_same(ours: DynamoStore, faults
     await ours.write(Put(NEW, {}, IfAbsent(), 2_000_000_000))
     await ours.write(Put(OLD, {}, IfPresent()))
 
-    said = [body for _, body in faults.sent]
-    assert said[0] == said[1] == said[2]
-    assert said[2]["ClientRequestToken"] != said[3]["ClientRequestToken"]
+    requests = [body for _, body in faults.sent]
+    assert requests[0] == requests[1] == requests[2]
+    assert requests[2]["ClientRequestToken"] != requests[3]["ClientRequestToken"]
 
 
 @pytest.mark.parametrize(

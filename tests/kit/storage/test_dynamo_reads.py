@@ -51,7 +51,7 @@ def stale(request: AWSPreparedRequest) -> AWSResponse | None:
     """Who does not ask for a consistent read is answered from before the first write."""
     body = body_of(request)
     if "RequestItems" in body:
-        late = not all(asked.get("ConsistentRead") for asked in body["RequestItems"].values())
+        late = not all(request.get("ConsistentRead") for request in body["RequestItems"].values())
         old: dict[str, Any] = {"Responses": {table: [] for table in body["RequestItems"]}, "UnprocessedKeys": {}}
     else:
         late = not body.get("ConsistentRead")
@@ -86,11 +86,11 @@ async def test_short_pages_are_followed_to_the_end(store: DynamoStore, faults: F
         "before-parameter-build.dynamodb.Query", lambda params, **_: params.update(Limit=7)
     )
 
-    found = await store.query("WS#1", limit=1000, newest_first=newest_first)
+    items = await store.query("WS#1", limit=1000, newest_first=newest_first)
     some = await store.query("WS#1", limit=10, newest_first=newest_first)
 
-    assert [item.key for item in found] == sorted(KEYS, reverse=newest_first)
-    assert some == found[:10]
+    assert [item.key for item in items] == sorted(KEYS, reverse=newest_first)
+    assert some == items[:10]
     assert faults.count("Query") == 13 + 2
 
 
@@ -100,9 +100,9 @@ async def test_an_empty_page_is_not_the_end(store: DynamoStore, faults: Faults) 
     goes_on = {"pk": {"S": "WS#1"}, "sk": {"S": "019"}}
     faults.put("Query", [answers({"Items": [], "Count": 0, "LastEvaluatedKey": goes_on})])
 
-    found = await store.query("WS#1", limit=5)
+    items = await store.query("WS#1", limit=5)
 
-    assert [item.key.sk for item in found] == ["020", "021", "022", "023", "024"]
+    assert [item.key.sk for item in items] == ["020", "021", "022", "023", "024"]
 
 
 @pytest.mark.requirement("REL-10")
@@ -122,9 +122,9 @@ async def test_unprocessed_keys_are_requested_again(store: DynamoStore, faults: 
     faults.client.meta.events.register("after-call.dynamodb.BatchGetItem", says_so)
     started = clock.now()
 
-    found = await store.get_many(KEYS)
+    items = await store.get_many(KEYS)
 
-    assert list(found) == KEYS
+    assert list(items) == KEYS
     assert faults.count("BatchGetItem") == 7  # 45, 23, 11, 6, 3, 1 and 1
     assert 0 < clock.now() - started < 1
 

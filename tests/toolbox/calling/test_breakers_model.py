@@ -39,7 +39,7 @@ class BreakerMachine(RuleBasedStateMachine):
         return self.opened[-1] + min(10 * 2 ** (len(self.opened) - 1), 300)
 
     def trying(self) -> list[Call]:
-        return [each for each in self.under_way if each.is_try and self.clock.seconds < each.began + 60]
+        return [item for item in self.under_way if item.is_try and self.clock.seconds < item.began + 60]
 
     def has_room(self) -> bool:
         return self.clock.seconds >= self.pause_ends() and not self.try_is_open()
@@ -74,8 +74,8 @@ class BreakerMachine(RuleBasedStateMachine):
         self.take(data)
         self.breaker.succeeded()
         self.streak, self.opened, self.try_began = [], [], None
-        for each in self.under_way:
-            each.is_try = False
+        for item in self.under_way:
+            item.is_try = False
 
     @precondition(lambda self: self.under_way)
     @rule(

@@ -121,8 +121,8 @@ class BulkheadMachine(RuleBasedStateMachine):
 
     def full(self, partition: str, server_id: str) -> str | None:
         counts = {
-            "server": sum(each[:2] == (partition, server_id) for each in self.inside),
-            "workspace": sum(each[0] == partition for each in self.inside),
+            "server": sum(item[:2] == (partition, server_id) for item in self.inside),
+            "workspace": sum(item[0] == partition for item in self.inside),
             "process": len(self.inside),
         }
         return next((which for which, most in zip(counts, self.LIMITS, strict=True) if counts[which] >= most), None)

@@ -5,7 +5,7 @@ from tests.toolbox.toolbox_client import ToolboxClient, wait_until
 
 
 def test_calls_are_counted_by_service_and_outcome(office: ToolboxClient) -> None:
-    agent = office.agent(office.server(PlainServer(tools_call=lambda seen: error(seen, -32000, "no"))))
+    agent = office.agent(office.server(PlainServer(tools_call=lambda request: error(request, -32000, "no"))))
     operator = office.workspace.plugboard.operator
 
     def counted() -> float:

@@ -38,7 +38,7 @@ BOTH_WAYS = pytest.mark.parametrize("way", ["named", "generic"])
 
 
 def returning(**answer: Any) -> Callable[[McpRequest], McpResponse]:
-    return lambda seen: result(seen, answer)
+    return lambda request: result(request, answer)
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -56,7 +56,7 @@ def test_a_tool_is_called_over_every_protocol(office: ToolboxClient, era: str) -
     assert again["text"] == '{"text": "again"}'
     called = fake.requests_for("tools/call")
     assert [seen.message["params"]["arguments"] for seen in called] == [{"text": "hello"}, {"text": "again"}]
-    assert {seen.headers["authorization"] for seen in fake.requests} == {f"Bearer {SECRET}"}
+    assert {request.headers["authorization"] for request in fake.requests} == {f"Bearer {SECRET}"}
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -74,7 +74,9 @@ def test_a_second_call_is_one_request(office: ToolboxClient, era: str) -> None:
 @pytest.mark.parametrize("era", ERAS)
 def test_the_generic_tool_calls_tools_and_any_other_method(office: ToolboxClient, era: str) -> None:
     fake = ERAS[era]()
-    fake.handlers["resources/read"] = lambda seen: result(seen, {"contents": [{"uri": seen.message["params"]["uri"]}]})
+    fake.handlers["resources/read"] = lambda request: result(
+        request, {"contents": [{"uri": request.message["params"]["uri"]}]}
+    )
     server = office.server(fake)
     agent, tool = office.agent(server), generic(server)
 
@@ -128,9 +130,9 @@ def test_invalid_arguments_get_an_error_that_says_how_to_correct_them(office: To
     fake = PlainServer()
     agent = office.agent(office.server(fake))
 
-    called = office.call(agent, ECHO_TOOL, {"text": 1})
+    result = office.call(agent, ECHO_TOOL, {"text": 1})
 
-    assert failure(called) == (
+    assert failure(result) == (
         "invalid_arguments",
         f"Error: the arguments of {ECHO_TOOL} do not fit. `text` must be a string; it is the number 1.",
     )
@@ -149,10 +151,10 @@ def test_invalid_arguments_get_an_error_that_says_how_to_correct_them(office: To
     ],
 )
 def test_a_json_rpc_error_has_its_exact_text(office: ToolboxClient, way: str, data: object, told: str) -> None:
-    called = call_answered_with(office, lambda seen: error(seen, -32603, "Internal error", data=data), way)
+    result = call_answered_with(office, lambda request: error(request, -32603, "Internal error", data=data), way)
 
-    assert failure(called) == ("upstream_refused", told)
-    assert "structuredContent" not in called
+    assert failure(result) == ("upstream_refused", told)
+    assert "structuredContent" not in result
 
 
 @BOTH_WAYS
@@ -173,30 +175,30 @@ def test_a_json_rpc_error_has_its_exact_text(office: ToolboxClient, way: str, da
 def test_an_error_status_has_its_exact_text(
     office: ToolboxClient, way: str, status: int, headers: dict[str, str], kind: str, told: str, after: int | None
 ) -> None:
-    called = call_answered_with(office, lambda _: McpResponse(status, b"<h1>no</h1>", "text/html", headers), way)
+    result = call_answered_with(office, lambda _: McpResponse(status, b"<h1>no</h1>", "text/html", headers), way)
 
-    assert failure(called) == (kind, f"Error calling MCP server: MCP server request failed: {told}")
-    assert called["error"].get("retryAfter") == after
+    assert failure(result) == (kind, f"Error calling MCP server: MCP server request failed: {told}")
+    assert result["error"].get("retryAfter") == after
 
 
 @BOTH_WAYS
 def test_the_error_of_a_failed_tool_is_passed_on(office: ToolboxClient, way: str) -> None:
     content = [{"type": "text", "text": "No such city"}]
 
-    called = call_answered_with(office, returning(content=content, isError=True), way)
+    result = call_answered_with(office, returning(content=content, isError=True), way)
 
-    assert called == {"text": "No such city", "content": content, "isError": True}
+    assert result == {"text": "No such city", "content": content, "isError": True}
 
 
 @BOTH_WAYS
 def test_structured_content_is_passed_on(office: ToolboxClient, way: str) -> None:
-    found = {"celsius": 4, "sky": ["rain", None, 1.5], "deep": {"a": [{"b": True}]}}
+    expected = {"celsius": 4, "sky": ["rain", None, 1.5], "deep": {"a": [{"b": True}]}}
 
-    called = call_answered_with(
-        office, returning(content=[{"type": "text", "text": "4"}], structuredContent=found), way
+    result = call_answered_with(
+        office, returning(content=[{"type": "text", "text": "4"}], structuredContent=expected), way
     )
 
-    assert (called["text"], called["structuredContent"]) == ("4", found)
+    assert (result["text"], result["structuredContent"]) == ("4", expected)
 
 
 @BOTH_WAYS
@@ -211,17 +213,17 @@ def test_a_credential_is_sent_only_to_the_origin_it_was_entered_for(office: Tool
 
     with listening(new_home) as url:
         moved = office.change(server, url=f"{url}/mcp")
-        called = office.call(agent, tool, args)
-        given = office.change(server, config={"headerValue": "Bearer canary-new"})
+        result = office.call(agent, tool, args)
+        values = office.change(server, config={"headerValue": "Bearer canary-new"})
         connected = office.call(agent, tool, args)
 
-    assert (moved["configured"], given["configured"]) == ([], ["headerValue"])
-    assert failure(called) == (
+    assert (moved["configured"], values["configured"]) == ([], ["headerValue"])
+    assert failure(result) == (
         "not_connected",
         "Error: This server has no credentials for its current URL. Enter them again in its `config`.",
     )
     assert not connected["isError"]
-    assert {seen.headers["authorization"] for seen in new_home.requests} == {"Bearer canary-new"}
+    assert {request.headers["authorization"] for request in new_home.requests} == {"Bearer canary-new"}
     assert not old_home.requests
 
 
@@ -235,9 +237,9 @@ def test_a_url_is_checked_at_each_call(office: ToolboxClient, auth_type: str) ->
     with served(Settings(data_dir=here.plugboard.settings.data_dir)) as stricter:
         there = ToolboxClient(Workspace(stricter, here.id, here.key, stricter.caller(here.key)), office.upstream_host)
 
-        told = [failure(there.call(agent, ECHO_TOOL))[0], there.tools_of(server)["unavailable"][0]["reason"]]
+        notes = [failure(there.call(agent, ECHO_TOOL))[0], there.tools_of(server)["unavailable"][0]["reason"]]
 
-    assert told == ["upstream_unavailable", "unreachable"]
+    assert notes == ["upstream_unavailable", "unreachable"]
     assert not fake.requests
     assert office.call(agent, ECHO_TOOL)["isError"] is False
 
@@ -257,17 +259,17 @@ def test_a_url_is_checked_at_each_call(office: ToolboxClient, auth_type: str) ->
 def test_a_malformed_call_is_refused(office: ToolboxClient, body: dict[str, Any]) -> None:
     agent = office.agent()
 
-    answer = office.admin.post(f"{office.workspace.agents}/{agent}/tool-calls", json=body)
+    response = office.admin.post(f"{office.workspace.agents}/{agent}/tool-calls", json=body)
 
-    assert (answer.status_code, answer.json()["code"]) == (422, "invalid")
+    assert (response.status_code, response.json()["code"]) == (422, "invalid")
 
 
 def test_arguments_may_be_omitted(office: ToolboxClient) -> None:
     agent = office.agent(office.server(PlainServer()))
 
-    answer = office.admin.post(f"{office.workspace.agents}/{agent}/tool-calls", json={"toolName": ECHO_TOOL})
+    response = office.admin.post(f"{office.workspace.agents}/{agent}/tool-calls", json={"toolName": ECHO_TOOL})
 
-    assert answer.json()["text"] == "{}"
+    assert response.json()["text"] == "{}"
 
 
 def test_http_basic_and_further_headers_are_sent(office: ToolboxClient) -> None:

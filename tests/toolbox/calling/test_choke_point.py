@@ -20,9 +20,9 @@ def two_tools() -> PlainServer:
     return PlainServer([ECHO, ECHO | {"name": "second"}])
 
 
-def refusal(answer: httpx2.Response) -> str:
-    told: str = assert_problem(answer, 404, "not_found")["detail"]
-    return told
+def refusal(response: httpx2.Response) -> str:
+    text: str = assert_problem(response, 404, "not_found")["detail"]
+    return text
 
 
 def test_a_server_of_another_workspace_is_refused(office: ToolboxClient, street: Any) -> None:
@@ -41,9 +41,9 @@ def test_the_existence_of_a_server_in_another_workspace_is_not_disclosed(office:
     there = other.server(two_tools())["id"]
     nowhere, agent = there[:-4] + "0000", office.agent()
 
-    told = [refusal(office.post_call(agent, f"mcp_{each}", CALL_ECHO)).replace(each, "") for each in (there, nowhere)]
+    texts = [refusal(office.post_call(agent, f"mcp_{item}", CALL_ECHO)).replace(item, "") for item in (there, nowhere)]
 
-    assert told[0] == told[1]
+    assert texts[0] == texts[1]
 
 
 def test_a_missing_server_is_refused(office: ToolboxClient) -> None:
@@ -132,7 +132,7 @@ def test_a_tool_outside_the_rule_is_neither_listed_nor_called(office: ToolboxCli
     assert office.names(agent) == [SECOND_TOOL]
     assert refusal(office.post_call(agent, ECHO_TOOL)) == NOT_THERE.format(ECHO_TOOL)
     assert office.call(agent, SECOND_TOOL)["isError"] is False
-    assert [seen.message["params"]["name"] for seen in fake.requests_for("tools/call")] == ["second"]
+    assert [request.message["params"]["name"] for request in fake.requests_for("tools/call")] == ["second"]
 
 
 @pytest.mark.parametrize("allowed", [["echo", "second"], ["second"], []])
@@ -219,11 +219,11 @@ def test_a_key_for_another_agent_calls_nothing(office: ToolboxClient) -> None:
     its, other = office.agent(), office.agent(office.server(fake))
     limited = office.workspace.caller("invoke", agentIds=[its])
 
-    for answer in (
+    for response in (
         limited.post(f"{office.workspace.agents}/{other}/tool-calls", json={"toolName": ECHO_TOOL}),
         limited.get(f"{office.workspace.agents}/{other}/tools"),
     ):
-        assert_problem(answer, 403, "forbidden")
+        assert_problem(response, 403, "forbidden")
     assert not fake.requests
 
 
@@ -232,9 +232,9 @@ def test_a_key_that_may_not_invoke_calls_nothing(office: ToolboxClient, scope: s
     fake = two_tools()
     agent, caller = office.agent(office.server(fake)), office.workspace.caller(scope)
 
-    answer = caller.post(f"{office.workspace.agents}/{agent}/tool-calls", json={"toolName": ECHO_TOOL})
+    response = caller.post(f"{office.workspace.agents}/{agent}/tool-calls", json={"toolName": ECHO_TOOL})
 
-    assert_problem(answer, 403, "forbidden")
+    assert_problem(response, 403, "forbidden")
     assert not fake.requests
 
 

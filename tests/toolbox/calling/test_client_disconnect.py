@@ -54,7 +54,7 @@ def open_files() -> int:
 
 def running_tasks() -> int:
     gc.collect()
-    return sum(isinstance(each, asyncio.Task) and not each.done() for each in gc.get_objects())
+    return sum(isinstance(object_, asyncio.Task) and not object_.done() for object_ in gc.get_objects())
 
 
 @pytest.mark.requirement("REL-13")
@@ -84,8 +84,8 @@ async def test_hundreds_of_disconnected_clients_leave_nothing_behind(office: Too
     await asyncio.to_thread(wait_until, lambda: running_tasks() <= tasks + 5)
     stuck.release()
     async with many_callers(office.workspace.plugboard.url, office.workspace.key) as caller:
-        answers = await asyncio.gather(*(caller.post(path, json=body) for _ in range(64)))
-    assert {answer.json()["isError"] for answer in answers} == {False}
+        responses = await asyncio.gather(*(caller.post(path, json=body) for _ in range(64)))
+    assert {response.json()["isError"] for response in responses} == {False}
 
 
 @pytest.mark.requirement("REL-13", "REL-15")
@@ -123,7 +123,7 @@ async def test_the_next_call_works_after_an_abandoned_one(
             await asyncio.sleep(0)
             call.cancel()
             await asyncio.gather(call, return_exceptions=True)
-        answer = await caller.post(path, json={"toolName": ECHO_TOOL, "args": {"text": "hi"}})
+        response = await caller.post(path, json={"toolName": ECHO_TOOL, "args": {"text": "hi"}})
 
-    assert answer.json()["text"] == '{"text": "hi"}'
+    assert response.json()["text"] == '{"text": "hi"}'
     assert office.call(agent, generic(server), {"method": "tools/list"})["isError"] is False

@@ -131,7 +131,7 @@ def test_the_number_of_breakers_is_limited_and_closed_ones_are_dropped_before_op
     for server, failures, seconds in uses:
         used = breakers.get("WS#a", str(server))
         if server not in kept and len(kept) == at_most:
-            del kept[next((each for each in kept if not kept[each].health().retry_after), next(iter(kept)))]
+            del kept[next((item for item in kept if not kept[item].health().retry_after), next(iter(kept)))]
         assert kept.pop(server, used) is used
         kept[server] = used
         for _ in range(failures):
@@ -139,8 +139,10 @@ def test_the_number_of_breakers_is_limited_and_closed_ones_are_dropped_before_op
                 used.failed(DOWN)
         clock.advance(seconds)
 
-        shown = {each: breakers.health("WS#a", str(each)) for each in range(9)}
-        expected = {each: kept[each].health() if each in kept else BreakerHealth("closed", 0, 0) for each in range(9)}
+        shown = {number: breakers.health("WS#a", str(number)) for number in range(9)}
+        expected = {
+            number: kept[number].health() if number in kept else BreakerHealth("closed", 0, 0) for number in range(9)
+        }
         assert shown == expected
 
 

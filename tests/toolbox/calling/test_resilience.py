@@ -42,9 +42,9 @@ def test_after_five_failures_calls_fail_at_once_with_the_last_error(office: Tool
     held = [office.call(agent, ECHO_TOOL), office.call(agent, generic(server), {"method": "tools/list"})]
 
     assert texts[0] == f"{FAILED}500 Internal Server Error"
-    for each in held:
-        assert failure(each) == ("upstream_unavailable", f"{FAILED}504 Gateway Timeout")
-        assert 8 <= each["error"]["retryAfter"] <= 12
+    for item in held:
+        assert failure(item) == ("upstream_unavailable", f"{FAILED}504 Gateway Timeout")
+        assert 8 <= item["error"]["retryAfter"] <= 12
     assert len(fake.requests_for("tools/call")) == 5
 
 
@@ -53,10 +53,10 @@ def test_an_unreachable_server_opens_its_breaker(office: ToolboxClient) -> None:
     server = office.server(PlainServer(), url="http://127.0.0.1:9/mcp")
     agent = office.agent(server)
 
-    told = [office.call(agent, generic(server), {"method": "ping"}) for _ in range(6)]
+    texts = [office.call(agent, generic(server), {"method": "ping"}) for _ in range(6)]
 
-    assert {failure(each) for each in told} == {("upstream_unavailable", NOT_REACHED)}
-    assert ["retryAfter" in each["error"] for each in told] == [False] * 5 + [True]
+    assert {failure(text) for text in texts} == {("upstream_unavailable", NOT_REACHED)}
+    assert ["retryAfter" in response["error"] for response in texts] == [False] * 5 + [True]
 
 
 @pytest.mark.requirement("REL-15")
@@ -82,12 +82,12 @@ def test_an_open_breaker_shows_in_the_list_without_a_request(office: ToolboxClie
 @pytest.mark.parametrize(
     "answer",
     [
-        lambda seen: error(seen, -32603, "Internal error"),
+        lambda request: error(request, -32603, "Internal error"),
         failing_with(400),
         failing_with(401),
         failing_with(404),
         failing_with(429),
-        lambda seen: result(seen, {"content": [], "isError": True}),
+        lambda request: result(request, {"content": [], "isError": True}),
         lambda _: McpResponse(body=b"no JSON"),
     ],
     ids=["JSON-RPC error", "400", "401", "404", "429", "the tool failed", "no JSON"],
@@ -204,20 +204,20 @@ async def test_a_call_ends_at_its_deadline(office: ToolboxClient) -> None:
 
     async def called(number: int, agent: str) -> tuple[float, Json]:
         begun = time.monotonic()
-        answer = await caller.post(
+        response = await caller.post(
             f"{office.workspace.agents}/{agent}/tool-calls", json={"toolName": f"mcp_s-{number}_echo"}
         )
-        return time.monotonic() - begun, answer.json()
+        return time.monotonic() - begun, response.json()
 
     async with many_callers(office.workspace.plugboard.url, office.workspace.key) as caller:
-        found = await asyncio.gather(*(called(number, agent) for number, agent in enumerate(agents.values())))
+        results = await asyncio.gather(*(called(number, agent) for number, agent in enumerate(agents.values())))
 
-    for name, (seconds, answer) in zip(agents, found, strict=True):
+    for name, (seconds, answer) in zip(agents, results, strict=True):
         assert 0.9 < seconds < 1.5, name
         kind, text = failure(answer)
         assert kind == "timeout", name
         assert text.startswith("Error calling MCP server: no answer within 1 s"), name
-    assert found[2][1]["text"].endswith(MAYBE)
+    assert results[2][1]["text"].endswith(MAYBE)
 
 
 @pytest.mark.requirement("REL-14")
@@ -256,27 +256,27 @@ async def test_a_slow_server_fills_its_own_slots_and_no_others(
 
     async with many_callers(connected.url, office.workspace.key) as caller:
         calls = await concurrent_calls(caller, office, agent, ECHO_TOOL, 70)
-        told = await refused_calls(calls, 6)
+        texts = await refused_calls(calls, 6)
         begun = time.monotonic()
-        answers = [await asyncio.to_thread(other.call, quick, ECHO_TOOL) for _ in range(20)]
+        responses = [await asyncio.to_thread(other.call, quick, ECHO_TOOL) for _ in range(20)]
         beside = await asyncio.to_thread(office.call, neighbour, "mcp_neighbour_echo")
         seconds = time.monotonic() - begun
         still_waiting = sum(not call.done() for call in calls)
         stuck.release()
         done = [call.result().json() for call in (await asyncio.wait(calls, timeout=20))[0]]
 
-    assert {(each["error"]["kind"], each["error"]["retryAfter"]) for each in told} == {("rate_limited", 1)}
+    assert {(body["error"]["kind"], body["error"]["retryAfter"]) for body in texts} == {("rate_limited", 1)}
     assert still_waiting == 64
-    assert not any(each["isError"] for each in [*answers, beside])
+    assert not any(item["isError"] for item in [*responses, beside])
     assert seconds < 2
-    assert sum(not each["isError"] for each in done) == 64
+    assert sum(not item["isError"] for item in done) == 64
 
 
 @pytest.mark.requirement("REL-16", "REL-17")
 async def test_calls_in_progress_of_a_workspace_are_limited(connected: Plugboard, street: UpstreamHost) -> None:
     office, other = (ToolboxClient(connected.make_workspace(), street) for _ in range(2))
     stuck = [StuckServer("tools/call") for _ in range(5)]
-    agent = office.agent(*(office.server(each, f"s-{number}") for number, each in enumerate(stuck)))
+    agent = office.agent(*(office.server(item, f"s-{number}") for number, item in enumerate(stuck)))
     quick = other.agent(other.server(PlainServer()))
     office.list(agent)
     callers = [many_callers(connected.url, office.workspace.key) for _ in stuck]
@@ -284,14 +284,14 @@ async def test_calls_in_progress_of_a_workspace_are_limited(connected: Plugboard
     calls: list[Any] = []
     for number, caller in enumerate(callers):
         calls += await concurrent_calls(caller, office, agent, f"mcp_s-{number}_echo", 60)
-    told = await refused_calls(calls, 300 - 256)
+    texts = await refused_calls(calls, 300 - 256)
     answer = await asyncio.to_thread(other.call, quick, ECHO_TOOL)
-    for each in stuck:
-        each.release()
+    for item in stuck:
+        item.release()
     await asyncio.wait(calls, timeout=20)
     for caller in callers:
         await caller.aclose()
 
-    assert {each["error"]["kind"] for each in told} == {"rate_limited"}
-    assert len(told) == 44
+    assert {body["error"]["kind"] for body in texts} == {"rate_limited"}
+    assert len(texts) == 44
     assert answer["isError"] is False

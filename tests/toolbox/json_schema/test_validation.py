@@ -22,10 +22,10 @@ SCHEMAS = st.dictionaries(st.sampled_from(WORDS), JSON | st.sampled_from(["#", "
 
 
 def nested(depth: int) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+    created: dict[str, Any] = {}
     for _ in range(depth):
-        made = {"a": made}
-    return made
+        created = {"a": created}
+    return created
 
 
 def check(schema: dict[str, Any], args: object) -> list[str]:
@@ -95,7 +95,7 @@ def test_errors_are_capped_in_number_and_length() -> None:
 
     assert len(sentences) == MAX_ERRORS + 1
     assert sentences[-1] == "There are more errors."
-    assert all(len(each) <= MAX_SENTENCE and "\u202e" not in each for each in sentences)
+    assert all(len(sentence) <= MAX_SENTENCE and "\u202e" not in sentence for sentence in sentences)
 
 
 def test_long_lists_of_allowed_values_are_cut() -> None:
@@ -212,4 +212,4 @@ def test_every_schema_yields_a_few_short_errors(schema: dict[str, Any], args: di
     sentences = check(schema, args)
 
     assert len(sentences) <= MAX_ERRORS + 1
-    assert all(re.fullmatch(r".+[.…]", each) and len(each) <= MAX_SENTENCE for each in sentences)
+    assert all(re.fullmatch(r".+[.…]", sentence) and len(sentence) <= MAX_SENTENCE for sentence in sentences)

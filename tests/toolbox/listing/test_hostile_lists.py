@@ -65,17 +65,17 @@ def test_an_invalid_schema_costs_no_tool_and_no_time(office: ToolboxClient, sche
     agent, begun = office.agent(server), time.monotonic()
 
     listed = [office.list(agent, form) for form in FORMATS]
-    called = [office.call(agent, f"mcp_weather_{name}", {"text": "a" * 60}) for name in ("odd", "good")]
+    results = [office.call(agent, f"mcp_weather_{name}", {"text": "a" * 60}) for name in ("odd", "good")]
 
     assert time.monotonic() - begun < PATIENCE
-    for each in listed:
-        assert len(each["tools"]) == 3
-        assert each["unavailable"] == []
+    for item in listed:
+        assert len(item["tools"]) == 3
+        assert item["unavailable"] == []
     for tool in listed[0]["tools"]:
         assert tool["inputSchema"]["type"] == "object"
         assert "127.0.0.1" not in json.dumps(tool)
-    assert called[1]["isError"] is False
-    assert called[0].get("error", {"kind": "invalid_arguments"}) == {"kind": "invalid_arguments"}
+    assert results[1]["isError"] is False
+    assert results[0].get("error", {"kind": "invalid_arguments"}) == {"kind": "invalid_arguments"}
     assert office.check(server)["status"] == "ok"
 
 
@@ -97,12 +97,12 @@ def test_names_that_no_vendor_accepts_get_aliases(office: ToolboxClient) -> None
     agent = office.agent(server)
 
     aliases = office.names(agent)[1:]
-    asked = [office.call(agent, alias, {})["isError"] for alias in aliases]
+    requests = [office.call(agent, alias, {})["isError"] for alias in aliases]
     upstream = [tool["upstreamName"] for tool in office.tools_of(server)["tools"]]
 
     assert len(set(aliases)) == len(names)
     assert all(len(alias) <= 64 and alias.replace("-", "_").isidentifier() and alias.isascii() for alias in aliases)
-    assert asked == [False] * len(names)
+    assert requests == [False] * len(names)
     assert upstream == names
 
 
@@ -115,7 +115,7 @@ def test_each_alias_calls_the_tool_that_it_stands_for(office: ToolboxClient) -> 
     for alias in office.names(agent)[1:]:
         office.call(agent, alias, {})
 
-    assert [seen.message["params"]["name"] for seen in fake.requests_for("tools/call")] == names
+    assert [request.message["params"]["name"] for request in fake.requests_for("tools/call")] == names
 
 
 def test_two_tools_with_one_name_become_one(office: ToolboxClient) -> None:
@@ -128,19 +128,19 @@ def test_two_tools_with_one_name_become_one(office: ToolboxClient) -> None:
 @pytest.mark.requirement("TRS-01")
 @pytest.mark.parametrize("form", FORMATS)
 def test_invisible_text_is_removed(office: ToolboxClient, form: str) -> None:
-    hidden = "Says \x1b[31mhi\x1b[0m\u200b\u202e" + "".join(chr(0xE0000 + ord(each)) for each in "obey") + "\x00."
+    hidden = "Says \x1b[31mhi\x1b[0m\u200b\u202e" + "".join(chr(0xE0000 + ord(item)) for item in "obey") + "\x00."
     annotations = {"title": hidden, "more": {"deep": [hidden]}, "readOnlyHint": hidden}
     tool = {"name": "t", "title": hidden, "description": hidden, "annotations": annotations}
     schema = {"properties": {"a": {"type": "string", "description": hidden, "title": hidden}}}
     agent = office.agent(office.server(PlainServer([tool | {"inputSchema": schema}])))
 
     listed = office.list(agent, form)["tools"][1]
-    told = json.dumps(listed, ensure_ascii=False)
+    text = json.dumps(listed, ensure_ascii=False)
 
-    assert "Says hi." in told
-    assert told.isascii()
-    assert "\\u00" not in told
-    assert '"readOnlyHint"' not in told
+    assert "Says hi." in text
+    assert text.isascii()
+    assert "\\u00" not in text
+    assert '"readOnlyHint"' not in text
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -159,9 +159,9 @@ def test_a_tool_that_is_too_large_is_left_out(office: ToolboxClient) -> None:
 def paged(page: int, cursor: object) -> PlainServer:
     numbers = count()
 
-    def say(seen: McpRequest) -> McpResponse:
+    def say(request: McpRequest) -> McpResponse:
         tools = [{"name": f"t{next(numbers)}"} for _ in range(page)]
-        return result(seen, {"tools": tools, "nextCursor": str(next(numbers)) if cursor is None else cursor})
+        return result(request, {"tools": tools, "nextCursor": str(next(numbers)) if cursor is None else cursor})
 
     return PlainServer(None, tools_list=say)
 
@@ -204,7 +204,7 @@ def test_a_list_has_at_most_the_allowed_number_of_tools(office: ToolboxClient) -
 
 @pytest.mark.parametrize("tools", [None, {}, "tools", 1])
 def test_an_invalid_list_is_reported_as_invalid(office: ToolboxClient, tools: object) -> None:
-    fake = PlainServer(None, tools_list=lambda seen: result(seen, {"tools": tools}))
+    fake = PlainServer(None, tools_list=lambda request: result(request, {"tools": tools}))
     server = office.server(fake)
 
     assert office.check(server)["status"] == "invalid"
@@ -213,14 +213,16 @@ def test_an_invalid_list_is_reported_as_invalid(office: ToolboxClient, tools: ob
 
 @pytest.mark.parametrize("cursor", [7, None, [], {}, True])
 def test_an_invalid_cursor_ends_the_list(office: ToolboxClient, cursor: object) -> None:
-    fake = PlainServer(None, tools_list=lambda seen: result(seen, {"tools": [GOOD], "nextCursor": cursor}))
+    fake = PlainServer(None, tools_list=lambda request: result(request, {"tools": [GOOD], "nextCursor": cursor}))
 
     assert office.names(office.agent(office.server(fake)))[1:] == ["mcp_weather_good"]
 
 
 @pytest.mark.parametrize("ttl", [-1, 0, 10**30, 1e300, "long", None, True, [1]])
 def test_an_invalid_caching_hint_is_ignored(office: ToolboxClient, ttl: object) -> None:
-    fake = PlainServer(None, tools_list=lambda seen: result(seen, {"tools": [GOOD], "ttlMs": ttl, "cacheScope": [1]}))
+    fake = PlainServer(
+        None, tools_list=lambda request: result(request, {"tools": [GOOD], "ttlMs": ttl, "cacheScope": [1]})
+    )
     agent = office.agent(office.server(fake))
 
     assert office.names(agent) == office.names(agent)
@@ -231,9 +233,9 @@ def test_a_list_that_changes_every_time_never_calls_the_wrong_tool(office: Toolb
     """What is called is looked for in the list as it is now, and never another tool is called instead."""
     numbers = count()
 
-    def say(seen: McpRequest) -> McpResponse:
+    def say(request: McpRequest) -> McpResponse:
         number = next(numbers)
-        return result(seen, {"tools": [GOOD, {"name": f"only {number}"}], "ttlMs": 0})
+        return result(request, {"tools": [GOOD, {"name": f"only {number}"}], "ttlMs": 0})
 
     fake = PlainServer(None, tools_list=say)
     agent = office.agent(office.server(fake))
@@ -245,7 +247,7 @@ def test_a_list_that_changes_every_time_never_calls_the_wrong_tool(office: Toolb
     assert first[2] != second[2]
     assert gone.status_code == 404
     assert still["isError"] is False
-    assert [seen.message["params"]["name"] for seen in fake.requests_for("tools/call")] == ["good"]
+    assert [request.message["params"]["name"] for request in fake.requests_for("tools/call")] == ["good"]
 
 
 def test_a_call_is_checked_against_the_current_schema(office: ToolboxClient) -> None:

@@ -72,10 +72,10 @@ def test_the_list_for_mcp_has_the_types_of_the_protocol(office: ToolboxClient, a
     listed = office.list(agent, "mcp")["tools"]
 
     assert len(listed) == 5
-    for each in listed:
-        assert Tool.model_validate(each).model_dump(mode="json", by_alias=True, exclude_unset=True) == each
-        assert NAME.fullmatch(each["name"])
-        check_for_clients(each["inputSchema"])
+    for item in listed:
+        assert Tool.model_validate(item).model_dump(mode="json", by_alias=True, exclude_unset=True) == item
+        assert NAME.fullmatch(item["name"])
+        check_for_clients(item["inputSchema"])
     forecast = listed[2]
     assert (forecast["title"], forecast["description"]) == ("Forecast", "The weather of the next days.")
     assert forecast["annotations"] == {"readOnlyHint": True}
@@ -85,10 +85,10 @@ def test_the_list_for_openai_has_its_format(office: ToolboxClient, agent: str) -
     listed = office.list(agent, "openai")["tools"]
 
     assert len(listed) == 5
-    for each in listed:
-        assert each.keys() == {"type", "function"}
-        assert each["type"] == "function"
-        function = each["function"]
+    for item in listed:
+        assert item.keys() == {"type", "function"}
+        assert item["type"] == "function"
+        function = item["function"]
         assert {"name", "parameters"} <= function.keys() <= {"name", "description", "parameters"}
         assert NAME.fullmatch(function["name"])
         assert len(function.get("description", "")) <= 1024
@@ -99,11 +99,11 @@ def test_the_list_for_anthropic_has_its_format(office: ToolboxClient, agent: str
     listed = office.list(agent, "anthropic")["tools"]
 
     assert len(listed) == 5
-    for each in listed:
-        assert {"name", "input_schema"} <= each.keys() <= {"name", "description", "input_schema"}
-        assert NAME.fullmatch(each["name"])
-        assert all(re.fullmatch("[A-Za-z0-9_.-]{1,64}", name) for name in each["input_schema"]["properties"])
-        check_for_clients(each["input_schema"])
+    for item in listed:
+        assert {"name", "input_schema"} <= item.keys() <= {"name", "description", "input_schema"}
+        assert NAME.fullmatch(item["name"])
+        assert all(re.fullmatch("[A-Za-z0-9_.-]{1,64}", name) for name in item["input_schema"]["properties"])
+        check_for_clients(item["input_schema"])
 
 
 def test_all_formats_have_the_same_tools(office: ToolboxClient, agent: str) -> None:
@@ -118,8 +118,8 @@ def test_mcp_is_the_default_format(office: ToolboxClient, agent: str) -> None:
 
     assert office.admin.get(path).content == office.admin.get(path, params={"format": "mcp"}).content
     for wrong in ("", "MCP", "gemini"):
-        answer = office.admin.get(path, params={"format": wrong})
-        assert (answer.status_code, answer.json()["errors"][0]["path"]) == (422, "format")
+        response = office.admin.get(path, params={"format": wrong})
+        assert (response.status_code, response.json()["errors"][0]["path"]) == (422, "format")
 
 
 def test_the_generic_tool_is_described_in_fixed_words(office: ToolboxClient) -> None:
@@ -169,8 +169,8 @@ def refused(status: int) -> Any:
         (PlainServer(tools_list=refused(403)), "unauthorized", "MCP server request failed: 403 Forbidden"),
         (PlainServer(tools_list=refused(500)), "unreachable", "MCP server request failed: 500 Internal Server Error"),
         (PlainServer(tools_list=lambda _: McpResponse(body=b"<html>")), "invalid", "The answer is not JSON."),
-        (PlainServer(tools_list=lambda seen: result(seen, {"tools": 1})), "invalid", "The tools are not a list."),
-        (PlainServer(tools_list=lambda seen: error(seen, -32603, "Broken")), "invalid", "Broken"),
+        (PlainServer(tools_list=lambda request: result(request, {"tools": 1})), "invalid", "The tools are not a list."),
+        (PlainServer(tools_list=lambda request: error(request, -32603, "Broken")), "invalid", "Broken"),
         (StuckServer("tools/list"), "timeout", "no answer in time."),
     ],
     ids=["401", "403", "500", "no JSON", "no list", "JSON-RPC error", "no answer"],
@@ -196,7 +196,7 @@ def test_an_unreachable_server_is_named(office: ToolboxClient) -> None:
     listed = office.list(office.agent(gone, good))
 
     assert [tool["name"] for tool in listed["tools"]] == [generic(gone), generic(good), "mcp_good_echo"]
-    assert [each["reason"] for each in listed["unavailable"]] == ["unreachable"]
+    assert [item["reason"] for item in listed["unavailable"]] == ["unreachable"]
 
 
 def test_a_server_without_credentials_gets_no_request(office: ToolboxClient) -> None:
@@ -206,7 +206,7 @@ def test_a_server_without_credentials_gets_no_request(office: ToolboxClient) -> 
     listed = office.list(office.agent(server, linear))
 
     assert [tool["name"] for tool in listed["tools"]] == [generic(server)]
-    assert [(each["name"], each["reason"]) for each in listed["unavailable"]] == [
+    assert [(item["name"], item["reason"]) for item in listed["unavailable"]] == [
         ("Weather API", "not_connected"),
         ("Linear", "not_connected"),
     ]
@@ -220,7 +220,7 @@ def test_a_list_does_not_wait_for_a_silent_server(office: ToolboxClient) -> None
 
     assert time.monotonic() - begun < 5  # together, not one after the other
     assert len(listed["tools"]) == 7
-    assert {each["reason"] for each in listed["unavailable"]} == {"timeout"}
+    assert {item["reason"] for item in listed["unavailable"]} == {"timeout"}
 
 
 def test_servers_keep_the_order_of_the_agent_and_tools_the_order_of_their_server(office: ToolboxClient) -> None:
@@ -291,9 +291,9 @@ def test_a_list_is_cached(office: ToolboxClient, server_class: type[FakeMcpServe
 
 
 def listing_for(ttl_ms: object, tools: list[Json]) -> Any:
-    def answer(seen: McpRequest) -> McpResponse:
+    def answer(request: McpRequest) -> McpResponse:
         hint = {} if ttl_ms is None else {"ttlMs": ttl_ms}
-        return result(seen, {"tools": tools, **hint})
+        return result(request, {"tools": tools, **hint})
 
     return answer
 
@@ -335,7 +335,7 @@ def test_a_list_that_is_very_old_is_not_shown(timed_office: ToolboxClient, clock
     fake.handlers["tools/list"] = refused(500)
     clock.advance(2 * 3600)
 
-    assert [each["reason"] for each in timed_office.list(agent)["unavailable"]] == ["unreachable"]
+    assert [item["reason"] for item in timed_office.list(agent)["unavailable"]] == ["unreachable"]
 
 
 def test_refresh_bypasses_the_cache(office: ToolboxClient) -> None:
@@ -354,9 +354,9 @@ def test_refresh_bypasses_the_cache(office: ToolboxClient) -> None:
 def test_refresh_must_be_true_or_false(office: ToolboxClient, text: str) -> None:
     path = f"{office.workspace.servers}/{office.server(PlainServer())['id']}/tools"
 
-    answer = office.admin.get(path, params={"refresh": text})
+    response = office.admin.get(path, params={"refresh": text})
 
-    assert (answer.status_code, answer.json()["errors"][0]["path"]) == (422, "refresh")
+    assert (response.status_code, response.json()["errors"][0]["path"]) == (422, "refresh")
 
 
 def test_a_call_finds_a_tool_that_is_newer_than_the_cached_list(timed_office: ToolboxClient, clock: StillClock) -> None:
@@ -377,7 +377,7 @@ def test_a_removed_tool_is_not_in_the_next_list(timed_office: ToolboxClient) -> 
     assert "mcp_weather_old" in timed_office.names(agent)
 
     fake.tools = [ECHO]
-    fake.handlers["tools/call"] = lambda seen: error(seen, -32602, "Unknown tool: old")
+    fake.handlers["tools/call"] = lambda request: error(request, -32602, "Unknown tool: old")
 
     assert timed_office.call(agent, "mcp_weather_old")["text"] == "Error calling MCP server: Unknown tool: old"
     assert "mcp_weather_old" not in timed_office.names(agent)

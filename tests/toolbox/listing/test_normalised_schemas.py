@@ -93,15 +93,15 @@ def test_alternatives_at_the_top_are_merged_and_described() -> None:
         "$defs": {"named": {"properties": {"name": {}, "by": {"type": "integer"}}, "required": ["name", "by"]}},
     }
 
-    made = normalise(schema)
+    schema_ = normalise(schema)
 
-    assert made["properties"] == {
+    assert schema_["properties"] == {
         "id": {"type": "string"},
         "by": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
         "name": {},
     }
-    assert made["required"] == ["by"]
-    assert made["description"] == "Give exactly one of: by, id; or name, by."
+    assert schema_["required"] == ["by"]
+    assert schema_["description"] == "Give exactly one of: by, id; or name, by."
 
 
 def test_alternatives_that_only_require_keep_the_properties() -> None:
@@ -112,10 +112,10 @@ def test_alternatives_that_only_require_keep_the_properties() -> None:
         "anyOf": [{"required": ["a"]}, {"required": ["b"]}, {}],
     }
 
-    made = normalise(schema)
+    schema_ = normalise(schema)
 
-    assert made["properties"] == {"a": {}, "b": {}}
-    assert made["description"] == "Look up.\nGive at least one of: a; or b; or none of these."
+    assert schema_["properties"] == {"a": {}, "b": {}}
+    assert schema_["description"] == "Look up.\nGive at least one of: a; or b; or none of these."
 
 
 def test_allof_at_the_top_is_merged() -> None:
@@ -127,27 +127,27 @@ def test_allof_at_the_top_is_merged() -> None:
         ],
     }
 
-    made = normalise(schema)
+    schema_ = normalise(schema)
 
-    assert made["properties"] == {"a": {"allOf": [{"type": "string"}, {"minLength": 1}]}, "b": {}, "c": {}}
-    assert made["required"] == ["a", "b"]
+    assert schema_["properties"] == {"a": {"allOf": [{"type": "string"}, {"minLength": 1}]}, "b": {}, "c": {}}
+    assert schema_["required"] == ["a", "b"]
 
 
 def test_chained_references_at_the_top_are_followed() -> None:
     defs = {"a": {"$ref": "#/$defs/b", "required": ["x"]}, "b": {"properties": {"x": {}}, "allOf": [{"title": "B"}]}}
 
-    made = normalise({"$ref": "#/$defs/a", "allOf": [{"title": "A"}], "$defs": defs})
+    schema_ = normalise({"$ref": "#/$defs/a", "allOf": [{"title": "A"}], "$defs": defs})
 
-    assert (made["properties"], made["required"], made["title"]) == ({"x": {}}, ["x"], "A")
+    assert (schema_["properties"], schema_["required"], schema_["title"]) == ({"x": {}}, ["x"], "A")
 
 
 def test_endless_alternatives_are_cut_off_in_time() -> None:
     layers = {str(n): {"anyOf": [{"$ref": f"#/$defs/{n + 1}"}] * 20} for n in range(20)}
 
-    made = normalise({"anyOf": [{"$ref": "#/$defs/0"}, {"$ref": "#/$defs/loop"}], "$defs": {**layers, "20": {}}})
+    schema_ = normalise({"anyOf": [{"$ref": "#/$defs/0"}, {"$ref": "#/$defs/loop"}], "$defs": {**layers, "20": {}}})
 
-    assert made["type"] == "object"
-    assert not REFUSED_AT_THE_TOP & made.keys()
+    assert schema_["type"] == "object"
+    assert not REFUSED_AT_THE_TOP & schema_.keys()
 
 
 @pytest.mark.parametrize(
@@ -196,31 +196,31 @@ def test_no_depth_exhausts_the_stack() -> None:
 def test_a_large_schema_becomes_an_outline_or_nothing(count: int, kept: int) -> None:
     properties = {f"p{n}": {"type": "string", "description": "long " * 60} for n in range(count)}
 
-    made = normalise({"type": "object", "properties": properties, "required": ["p1"]})
+    schema_ = normalise({"type": "object", "properties": properties, "required": ["p1"]})
 
-    assert len(made["properties"]) == kept
-    assert made["description"] == "(Too large to be described in full.)"
-    assert len(json.dumps(made)) < MAX_BYTES
+    assert len(schema_["properties"]) == kept
+    assert schema_["description"] == "(Too large to be described in full.)"
+    assert len(json.dumps(schema_)) < MAX_BYTES
 
 
 def test_a_schema_with_lone_surrogates_becomes_any_object() -> None:
-    made = normalise({"type": "object", "properties": {"a": {"const": "\ud800"}}})
+    schema_ = normalise({"type": "object", "properties": {"a": {"const": "\ud800"}}})
 
-    assert made["properties"] == {}
-    assert "could not be read" in made["description"]
+    assert schema_["properties"] == {}
+    assert "could not be read" in schema_["description"]
 
 
 @settings(max_examples=300)
 @given(SCHEMAS)
 def test_a_strict_client_accepts_every_result(schema: dict[str, Any]) -> None:
-    made = normalise(schema)
+    schema_ = normalise(schema)
 
-    assert made["type"] == "object"
-    assert isinstance(made["properties"], dict)
-    assert not REFUSED_AT_THE_TOP & made.keys()
-    jsonschema_rs.Draft202012Validator(made, offline=True)
-    assert jsonschema_rs.Draft202012Validator(made, offline=True).is_valid(3) is False
-    json.dumps(made).encode()
+    assert schema_["type"] == "object"
+    assert isinstance(schema_["properties"], dict)
+    assert not REFUSED_AT_THE_TOP & schema_.keys()
+    jsonschema_rs.Draft202012Validator(schema_, offline=True)
+    assert jsonschema_rs.Draft202012Validator(schema_, offline=True).is_valid(3) is False
+    json.dumps(schema_).encode()
 
 
 TOOL = Tool(

@@ -65,39 +65,39 @@ class Caller:
         return _read(await self.http.post(f"{self.workspace.servers}/{server['id']}/check"))
 
 
-def _read(answer: httpx2.Response) -> Json:
-    assert answer.status_code == 200, answer.text
-    assert len(answer.content) < LONGEST_ANSWER
-    read: Json = answer.json()
+def _read(response: httpx2.Response) -> Json:
+    assert response.status_code == 200, response.text
+    assert len(response.content) < LONGEST_ANSWER
+    read: Json = response.json()
     return read
 
 
-async def hostile_call(workspace: Workspace, answer: Responder, seconds: int = ENOUGH_SECONDS) -> Json:
+async def hostile_call(workspace: Workspace, responder: Responder, seconds: int = ENOUGH_SECONDS) -> Json:
     """What comes of a call that is answered so. Whatever it is, the next one works, and so does the list."""
     async with (
         many_callers(workspace.plugboard.url, workspace.key) as http,
-        upstream(mcp({"bad": answer})) as there,
+        upstream(mcp({"bad": responder})) as there,
     ):
         caller = Caller(http, workspace)
         _, agent = await caller.server(there.url("/mcp"), seconds)
         assert (await caller.call(agent, "good"))["text"] == '{"text": "hello"}'
         begun = time.monotonic()
-        called = await caller.call(agent, "bad")
+        result = await caller.call(agent, "bad")
         assert time.monotonic() - begun < PATIENCE
-        assert "error" not in called or len(json.dumps(called)) < LONGEST_ERROR
+        assert "error" not in result or len(json.dumps(result)) < LONGEST_ERROR
         assert (await caller.call(agent, "good"))["text"] == '{"text": "hello"}'
         assert len((await caller.list(agent))["tools"]) == 3
-    return called
+    return result
 
 
 async def hostile_check_and_list(
-    workspace: Workspace, answer: Responder, seconds: int = ENOUGH_SECONDS
+    workspace: Workspace, responder: Responder, seconds: int = ENOUGH_SECONDS
 ) -> tuple[Json, Json]:
     """The check of a server that answers everything so, and an agent's tools where a server lists its own so."""
     async with (
         many_callers(workspace.plugboard.url, workspace.key) as http,
-        upstream(mcp({"*": answer})) as always,
-        upstream(mcp({"tools/list": answer})) as listing,
+        upstream(mcp({"*": responder})) as always,
+        upstream(mcp({"tools/list": responder})) as listing,
     ):
         caller = Caller(http, workspace)
         checked, _ = await caller.server(always.url("/mcp"), seconds)
@@ -174,10 +174,11 @@ WRONG = [
 
 
 @pytest.mark.requirement("REL-12")
-@pytest.mark.parametrize("answer", SILENT)
-async def test_an_endless_response_is_given_up_in_time(workspace: Workspace, answer: Responder) -> None:
+@pytest.mark.parametrize("responder", SILENT)
+async def test_an_endless_response_is_given_up_in_time(workspace: Workspace, responder: Responder) -> None:
     called, (checked, listed) = await asyncio.gather(
-        hostile_call(workspace, answer, seconds=1), hostile_check_and_list(neighbour(workspace), answer, seconds=1)
+        hostile_call(workspace, responder, seconds=1),
+        hostile_check_and_list(neighbour(workspace), responder, seconds=1),
     )
 
     assert called["error"] == {"kind": "timeout"}
@@ -187,25 +188,27 @@ async def test_an_endless_response_is_given_up_in_time(workspace: Workspace, ans
 
 
 @pytest.mark.requirement("EGR-17")
-@pytest.mark.parametrize(("answer", "text"), LARGE)
-async def test_a_response_that_is_too_large_is_not_read(workspace: Workspace, answer: Responder, text: str) -> None:
-    called = await hostile_call(workspace, answer)
-    checked, listed = await hostile_check_and_list(neighbour(workspace), answer)
+@pytest.mark.parametrize(("responder", "text"), LARGE)
+async def test_a_response_that_is_too_large_is_not_read(workspace: Workspace, responder: Responder, text: str) -> None:
+    result = await hostile_call(workspace, responder)
+    checked, listed = await hostile_check_and_list(neighbour(workspace), responder)
 
-    assert called["error"] == {"kind": "upstream_unavailable"}
-    assert called["text"] == f"Error calling MCP server: {text}"
+    assert result["error"] == {"kind": "upstream_unavailable"}
+    assert result["text"] == f"Error calling MCP server: {text}"
     assert text in listed["detail"]
     assert listed["reason"] == checked["status"] == "invalid"
 
 
-@pytest.mark.parametrize(("answer", "text"), WRONG)
-async def test_an_invalid_response_is_reported_as_invalid(workspace: Workspace, answer: Responder, text: str) -> None:
-    called = await hostile_call(workspace, answer)
-    checked, listed = await hostile_check_and_list(neighbour(workspace), answer)
+@pytest.mark.parametrize(("responder", "text"), WRONG)
+async def test_an_invalid_response_is_reported_as_invalid(
+    workspace: Workspace, responder: Responder, text: str
+) -> None:
+    result = await hostile_call(workspace, responder)
+    checked, listed = await hostile_check_and_list(neighbour(workspace), responder)
 
-    assert called["error"] == {"kind": "upstream_unavailable"}
-    assert called["text"].startswith("Error calling MCP server: ")
-    assert text in called["text"]
+    assert result["error"] == {"kind": "upstream_unavailable"}
+    assert result["text"].startswith("Error calling MCP server: ")
+    assert text in result["text"]
     assert text in listed["detail"]
     assert listed["reason"] == checked["status"] == ("unreachable" if text in (NOT_REACHED, ENDED) else "invalid")
 
@@ -231,13 +234,13 @@ async def test_a_redirect_is_not_followed(workspace: Workspace, status: str) -> 
 
 @pytest.mark.requirement("EGR-19")
 async def test_an_endless_error_body_is_not_read(workspace: Workspace) -> None:
-    called = await hostile_call(workspace, pouring(b"HTTP/1.1 500 Oh No\r\n\r\n", b"x" * 10_000))
+    result = await hostile_call(workspace, pouring(b"HTTP/1.1 500 Oh No\r\n\r\n", b"x" * 10_000))
 
-    assert called["text"] == "Error calling MCP server: MCP server request failed: 500 Oh No"
+    assert result["text"] == "Error calling MCP server: MCP server request failed: 500 Oh No"
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "responder",
     [
         pytest.param(with_id(b"[" + ANSWER.replace(b"%d", b"99999") + b"," + ANSWER + b"]"), id="a batch"),
         pytest.param(with_id(ANSWER.replace(b'"id"', b'"id":7777,"id"')), id="an id given twice"),
@@ -251,8 +254,8 @@ async def test_an_endless_error_body_is_not_read(workspace: Workspace) -> None:
         pytest.param(with_result(b'{"content":[],"content":[]}'), id="content given twice"),
     ],
 )
-async def test_unusual_but_valid_responses_are_accepted(workspace: Workspace, answer: Responder) -> None:
-    assert await hostile_call(workspace, answer) == {"text": "", "content": [], "isError": False}
+async def test_unusual_but_valid_responses_are_accepted(workspace: Workspace, responder: Responder) -> None:
+    assert await hostile_call(workspace, responder) == {"text": "", "content": [], "isError": False}
 
 
 @pytest.mark.parametrize(
@@ -272,18 +275,18 @@ async def test_text_full_of_invisible_characters_is_cleaned_quickly(
 
 
 async def test_a_long_error_is_cut(workspace: Workspace) -> None:
-    told = b'{"jsonrpc":"2.0","id":%d,"error":{"code":1,"message":"' + b"a, " * 500_000 + b'","data":[[]]}}'
-    called = await hostile_call(workspace, with_id(told))
+    text = b'{"jsonrpc":"2.0","id":%d,"error":{"code":1,"message":"' + b"a, " * 500_000 + b'","data":[[]]}}'
+    result = await hostile_call(workspace, with_id(text))
 
-    assert called["error"] == {"kind": "upstream_refused"}
-    assert called["text"].startswith("Error calling MCP server: a, a, a")
-    assert len(called["text"]) <= 1000
+    assert result["error"] == {"kind": "upstream_refused"}
+    assert result["text"].startswith("Error calling MCP server: a, a, a")
+    assert len(result["text"]) <= 1000
 
 
 @pytest.mark.parametrize("depth", [100, 300, 490, 900])
 async def test_deep_structured_content_is_cleaned_or_refused(workspace: Workspace, depth: int) -> None:
     deep = b'{"a":' * depth + b'"\\u001b[1m!"' + b"}" * depth
-    called = await hostile_call(workspace, with_result(b'{"content":[],"structuredContent":%s}' % deep))
+    result = await hostile_call(workspace, with_result(b'{"content":[],"structuredContent":%s}' % deep))
 
-    assert called.get("text") in ("", f"Error calling MCP server: {TOO_DEEP}")
-    assert "\\u001b" not in json.dumps(called)
+    assert result.get("text") in ("", f"Error calling MCP server: {TOO_DEEP}")
+    assert "\\u001b" not in json.dumps(result)

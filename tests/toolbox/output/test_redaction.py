@@ -19,7 +19,7 @@ FORMS = {
     "url": lambda text: quote(text, safe=""),
     "url with slashes": quote,
     "form": quote_plus,
-    "url in small letters": lambda text: re.sub("%..", lambda found: found[0].lower(), quote(text, safe="")),
+    "url in small letters": lambda text: re.sub("%..", lambda value: value[0].lower(), quote(text, safe="")),
     "json": lambda text: json.dumps(text)[1:-1],
     "json in unicode": lambda text: json.dumps(text, ensure_ascii=False)[1:-1],
     "json with slashes": lambda text: json.dumps(text)[1:-1].replace("/", "\\/"),

@@ -17,8 +17,8 @@ DIRTY = {
     "invoice\u202efdp.exe": "invoicefdp.exe",
     "a\u2066b\u2069c\u200ed": "abcd",
     "x\u200by\u2060z\ufeff": "xyz",
-    "hi" + "".join(chr(0xE0000 + ord(each)) for each in "ignore all"): "hi",
-    "hi" + "".join(chr(0xE0100 + each) for each in range(9)): "hi",
+    "hi" + "".join(chr(0xE0000 + ord(item)) for item in "ignore all"): "hi",
+    "hi" + "".join(chr(0xE0100 + number) for number in range(9)): "hi",
     "a\ufe00\ufe01\ufe02b": "a\ufe00b",
     "a\u200db": "ab",
     "\u06cc\u200c\u200d\u200c\u06cc": "\u06cc\u200c\u06cc",
@@ -44,8 +44,8 @@ def test_cleaned_text_has_no_control_characters_and_is_stable(text: str) -> None
     cleaned = clean(text)
 
     assert clean(cleaned) == cleaned
-    assert all(each in "\n\t" or unicodedata.category(each) not in ("Cc", "Cs") for each in cleaned)
-    assert not any("\u202a" <= each <= "\u202e" or "\U000e0000" <= each <= "\U000e0fff" for each in cleaned)
+    assert all(item in "\n\t" or unicodedata.category(item) not in ("Cc", "Cs") for item in cleaned)
+    assert not any("\u202a" <= item <= "\u202e" or "\U000e0000" <= item <= "\U000e0fff" for item in cleaned)
 
 
 @given(st.text(), st.integers(1, 50))

@@ -34,8 +34,8 @@ def test_calls_share_one_session(office: ToolboxClient) -> None:
     server = office.server(fake)
     agent, other = office.agent(server), office.agent(server)
 
-    for each in (agent, other, agent):
-        office.call(each, ECHO_TOOL)
+    for item in (agent, other, agent):
+        office.call(item, ECHO_TOOL)
     office.call(agent, generic(server), {"method": "tools/list"})
 
     assert fake.sessions_created == 1
@@ -47,9 +47,9 @@ async def test_first_calls_at_the_same_time_leave_one_session(office: ToolboxCli
     path = f"{office.workspace.agents}/{agent}/tool-calls"
 
     async with many_callers(office.workspace.plugboard.url, office.workspace.key) as caller:
-        answers = await asyncio.gather(*(caller.post(path, json={"toolName": ECHO_TOOL}) for _ in range(30)))
+        responses = await asyncio.gather(*(caller.post(path, json={"toolName": ECHO_TOOL}) for _ in range(30)))
 
-    assert {answer.json()["isError"] for answer in answers} == {False}
+    assert {response.json()["isError"] for response in responses} == {False}
     await asyncio.to_thread(wait_until, lambda: len(fake.sessions) == 1)
 
 
@@ -242,9 +242,9 @@ def test_the_protocol_of_a_server_is_detected_again_when_it_changes(
     office.call(agent, ECHO_TOOL)
 
     fake.now = new = after()
-    answers = [office.call(agent, ECHO_TOOL, {"text": "hi"}) for _ in range(2)]
+    responses = [office.call(agent, ECHO_TOOL, {"text": "hi"}) for _ in range(2)]
 
-    assert [each["text"] for each in answers] == ['{"text": "hi"}'] * 2
+    assert [response["text"] for response in responses] == ['{"text": "hi"}'] * 2
     assert len(new.requests_for("server/discover")) <= 1  # a server that minds no session needs no probing
     kept = office.admin.get(f"{office.workspace.servers}/{server['id']}").json()
     assert kept["version"] == server["version"]  # to find out how it speaks is no change of its configuration

@@ -18,52 +18,52 @@ LONGEST_QUERY, MOST_GROUPS, MOST_FILTERS = 3000, 5, 6
 
 
 @CONTRACT.validator
-def objections(path: str, seen: RecordedRequest) -> Iterator[str]:
+def objections(path: str, request: RecordedRequest) -> Iterator[str]:
     template = _template(path)
-    operation = _operations().get((seen.method, template or ""))
-    if template is None or (operation is None and not (seen.method == "GET" and BESIDES.fullmatch(template))):
+    operation = _operations().get((request.method, template or ""))
+    if template is None or (operation is None and not (request.method == "GET" and BESIDES.fullmatch(template))):
         yield "there is no such operation"
     elif "body" in (operation or {}):
-        yield from _of_search(operation or {}, seen)
+        yield from _of_search(operation or {}, request)
     else:
-        yield from _of_query((operation or {}).get("query", {}), seen)
+        yield from _of_query((operation or {}).get("query", {}), request)
 
 
 def _template(path: str) -> str | None:
     """With places for what differs, as the facts have it; None for a version that HubSpot does not have."""
-    dated = next((each for each in _versions() if f"/{each}" in path), None)
+    dated = next((version for version in _versions() if f"/{version}" in path), None)
     if dated is None:
         return None
     return re.sub(r"(?<=/)([0-9]+|[^/]*%40[^/]*|[^/]*@[^/]*)$", "{id}", path.replace(dated, "{version}", 1))
 
 
-def _of_query(known: Mapping[str, Any] | list[str], seen: RecordedRequest) -> Iterator[str]:
-    if seen.body:
+def _of_query(known: Mapping[str, Any] | list[str], request: RecordedRequest) -> Iterator[str]:
+    if request.body:
         yield "it takes no body"
-    for name, value in seen.query.items():
+    for name, value in request.query.items():
         if name not in known:
             yield f"it takes no {name}"
         elif name == "limit" and isinstance(known, Mapping):
             yield from _of_number(name, value, known["limit"]["max"])
         elif name == "archived" and value not in ("true", "false"):
             yield f"archived is no boolean: {value}"
-        elif name == "idProperty" and "owners" in seen.path and value not in ("id", "userId"):
+        elif name == "idProperty" and "owners" in request.path and value not in ("id", "userId"):
             yield f"owners have no {value}"
         elif not value:
             yield f"{name} is empty"
 
 
-def _of_search(operation: Json, seen: RecordedRequest) -> Iterator[str]:
-    if not seen.headers.get("content-type", "").startswith("application/json"):
+def _of_search(operation: Json, request: RecordedRequest) -> Iterator[str]:
+    if not request.headers.get("content-type", "").startswith("application/json"):
         yield "it takes JSON"
-    body = json.loads(seen.body)
-    yield from (f"it takes no {name}" for name in [*(body.keys() - operation["body"].keys()), *seen.query])
+    body = json.loads(request.body)
+    yield from (f"it takes no {name}" for name in [*(body.keys() - operation["body"].keys()), *request.query])
     yield from _of_number("limit", body.get("limit", 10), operation["body"]["limit"]["max"])
     if not re.fullmatch("[0-9]+", body.get("after", "0")):
         yield f"after is no integer as a string: {body['after']!r}"
     if len(body.get("query", "")) > LONGEST_QUERY:
         yield "query is too long"
-    if not all(isinstance(each, str) for each in body.get("properties", [])):
+    if not all(isinstance(item, str) for item in body.get("properties", [])):
         yield "properties are no list of names"
     if len(body.get("sorts", [])) > 1:
         yield "only one sort is honoured"
@@ -71,11 +71,11 @@ def _of_search(operation: Json, seen: RecordedRequest) -> Iterator[str]:
 
 
 def _of_groups(groups: list[list[Json]]) -> Iterator[str]:
-    if len(groups) > MOST_GROUPS or any(len(each) > MOST_FILTERS for each in groups):
+    if len(groups) > MOST_GROUPS or any(len(group) > MOST_FILTERS for group in groups):
         yield "there are too many filters"
-    for each in (one for group in groups for one in group):
-        if each["operator"] not in _facts()["filter_operators"]:
-            yield f"there is no operator {each['operator']}"
+    for item in (one for group in groups for one in group):
+        if item["operator"] not in _facts()["filter_operators"]:
+            yield f"there is no operator {item['operator']}"
 
 
 def _of_number(name: str, value: object, most: int) -> Iterator[str]:
@@ -86,13 +86,13 @@ def _of_number(name: str, value: object, most: int) -> Iterator[str]:
 @cache
 def _operations() -> dict[tuple[str, str], Json]:
     """By method and path."""
-    found = [each for kind in _facts()["operations"].values() for each in kind.values() if isinstance(each, dict)]
-    return {(each["method"], re.sub(r"{(id|ownerId)}", "{id}", each["path_dated"])): each for each in found}
+    results = [value for kind in _facts()["operations"].values() for value in kind.values() if isinstance(value, dict)]
+    return {(result["method"], re.sub(r"{(id|ownerId)}", "{id}", result["path_dated"])): result for result in results}
 
 
 def _versions() -> list[str]:
     """Those that are dated."""
-    return [found[0] for each in _facts()["versions"] if (found := re.match(r"\d{4}-\d{2}", each))]
+    return [match[0] for version in _facts()["versions"] if (match := re.match(r"\d{4}-\d{2}", version))]
 
 
 def _facts() -> Json:

@@ -22,9 +22,9 @@ def nobody(hubspot: HubSpot) -> None:
 
 def enlarged(hubspot: HubSpot) -> None:
     """With values that nobody wants whole."""
-    for each in (record for kind in hubspot.fake.records.values() for record in kind):
+    for item in (record for kind in hubspot.fake.records.values() for record in kind):
         for name in ("company", "description"):
-            each["properties"][name] = f"Globex Umbra {LONG}"
+            item["properties"][name] = f"Globex Umbra {LONG}"
     for owner in hubspot.fake.owners:
         owner["teams"] = [{"id": "1", "name": "Sales", "primary": True}] * 3
 

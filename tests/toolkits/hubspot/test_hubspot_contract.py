@@ -16,7 +16,7 @@ def search(**body: Any) -> RecordedRequest:
 
 
 @pytest.mark.parametrize(
-    "seen",
+    "recorded",
     [
         get(CONTACTS, limit="100", after="101", properties="email,phone", archived="true"),
         get(f"{CONTACTS}/101", associations="companies,deals"),
@@ -29,14 +29,14 @@ def search(**body: Any) -> RecordedRequest:
         get("/account-info/2026-09/details"),
         search(query="ada", limit=200, after="50", properties=["email"], filterGroups=[{"filters": [NO_FILTER]}]),
     ],
-    ids=lambda seen: seen.path,
+    ids=lambda recorded: recorded.path,
 )
-def test_requests_that_hubspot_accepts_pass(seen: RecordedRequest) -> None:
-    CONTRACT.assert_accepts(seen)
+def test_requests_that_hubspot_accepts_pass(recorded: RecordedRequest) -> None:
+    CONTRACT.assert_accepts(recorded)
 
 
 @pytest.mark.parametrize(
-    ("seen", "complaint"),
+    ("recorded", "complaint"),
     [
         (get("/crm/v3/objects/contacts"), "no such operation"),
         (get("/crm/objects/2024-01/contacts"), "no such operation"),
@@ -59,5 +59,5 @@ def test_requests_that_hubspot_accepts_pass(seen: RecordedRequest) -> None:
         (search(filterGroups=[{"filters": [NO_FILTER | {"operator": "LIKE"}]}]), "no operator LIKE"),
     ],
 )
-def test_requests_that_hubspot_would_refuse_are_detected(seen: RecordedRequest, complaint: str) -> None:
-    CONTRACT.assert_refuses(seen, complaint)
+def test_requests_that_hubspot_would_refuse_are_detected(recorded: RecordedRequest, complaint: str) -> None:
+    CONTRACT.assert_refuses(recorded, complaint)

@@ -16,8 +16,8 @@ IN_GERMANY = [{"name": "country", "value": "Germany"}]
 OBJECTS, OWNERS = "/crm/objects/2026-09", "/crm/owners/2026-09"
 
 
-def ids(found: list[Json]) -> list[str]:
-    return [each["id"] for each in found]
+def ids(objects: list[Json]) -> list[str]:
+    return [object_["id"] for object_ in objects]
 
 
 def many_contacts(world: FakeHubSpot, number: int, **properties: Any) -> None:
@@ -77,11 +77,11 @@ def test_a_token_that_expires_during_a_call_is_renewed(
 def test_only_names_are_missing_if_they_cannot_be_read(plugboard: Plugboard, provider: OAuthProvider) -> None:
     with connected_hubspot(plugboard, provider) as hubspot:
         hubspot.fake.hidden_path = OWNERS
-        found = hubspot.tools.result("hubspot_list_deals")
+        result = hubspot.tools.result("hubspot_list_deals")
 
-    assert len(found["records"]) == 6
-    assert found["records"][0]["names"] == {"dealstage": "Contract sent", "pipeline": "Sales"}
-    (note,) = found["notes"]
+    assert len(result["records"]) == 6
+    assert result["records"][0]["names"] == {"dealstage": "Contract sent", "pipeline": "Sales"}
+    (note,) = result["notes"]
     assert note.startswith("Names of owners could not be read: HubSpot does not allow this connection to view that")
 
 
@@ -94,11 +94,11 @@ def test_names_that_are_not_shown_are_not_requested(plugboard: Plugboard, provid
 
 def test_a_record_without_a_link_gets_one(plugboard: Plugboard, provider: OAuthProvider) -> None:
     with connected_hubspot(plugboard, provider) as hubspot:
-        said = hubspot.tools.result("hubspot_get_deal", dealId=301)["url"]
+        text = hubspot.tools.result("hubspot_get_deal", dealId=301)["url"]
         hubspot.fake.includes_urls = False
-        made = hubspot.tools.result("hubspot_get_deal", dealId=301)["url"]
+        created = hubspot.tools.result("hubspot_get_deal", dealId=301)["url"]
 
-    assert (said, made) == (
+    assert (text, created) == (
         "https://app-eu1.hubspot.com/contacts/57685709/record/0-3/301",
         "https://app.hubspot.com/contacts/57685709/record/0-3/301",
     )
@@ -108,10 +108,10 @@ def test_properties_that_do_not_fit_into_a_url_are_read_in_parts(plugboard: Plug
     with connected_hubspot(plugboard, provider) as hubspot:
         custom = {f"a_property_with_a_rather_long_name_{n:03}": str(n) for n in range(300)}
         hubspot.fake.records["contacts"][0]["properties"] |= custom
-        found = hubspot.tools.result("hubspot_get_contact", contactId=101, full=True)
+        result = hubspot.tools.result("hubspot_get_contact", contactId=101, full=True)
 
         assert hubspot.requests().count(f"GET {OBJECTS}/contacts/101") > 10
-    assert {name: value for name, value in found["properties"].items() if name in custom} == custom
+    assert {name: value for name, value in result["properties"].items() if name in custom} == custom
 
 
 def test_a_list_whose_properties_do_not_fit_into_a_url_is_refused_with_advice(
@@ -129,10 +129,10 @@ def test_a_list_whose_properties_do_not_fit_into_a_url_is_refused_with_advice(
 def test_a_record_with_many_associations_says_how_to_list_them(plugboard: Plugboard, provider: OAuthProvider) -> None:
     with connected_hubspot(plugboard, provider) as hubspot:
         hubspot.fake.association_overrides["201", "contacts"] = [str(n) for n in range(60)]
-        found = hubspot.tools.result("hubspot_get_company", companyId=201)
+        result = hubspot.tools.result("hubspot_get_company", companyId=201)
 
-    assert found["associations"] == {"contacts": [str(n) for n in range(50)], "deals": ["301", "302"]}
-    [note] = found["notes"]
+    assert result["associations"] == {"contacts": [str(n) for n in range(50)], "deals": ["301", "302"]}
+    [note] = result["notes"]
     assert note.startswith(
         "Only the first 50 associated contacts are listed; `hubspot_search_contacts_acme` with `companyId:"
     )
@@ -141,14 +141,14 @@ def test_a_record_with_many_associations_says_how_to_list_them(plugboard: Plugbo
 def test_a_full_page_of_long_values_is_read_and_shortened(plugboard: Plugboard, provider: OAuthProvider) -> None:
     with connected_hubspot(plugboard, provider) as hubspot:
         many_contacts(hubspot.fake, 100, company="c" * 9_000, jobtitle="j" * 9_000, phone="1" * 9_000)
-        called = hubspot.tools.call("hubspot_list_contacts", limit=100)
+        result = hubspot.tools.call("hubspot_list_contacts", limit=100)
 
-    found = called["structuredContent"]["records"]
+    found = result["structuredContent"]["records"]
     assert len(found) == 100
-    assert {len(each["properties"]["company"]) for each in found} == {40}
-    assert len(called["text"]) < 50_000
-    assert "left out" not in called["text"]
-    assert called["text"].endswith("`properties` reads up to 40,000 characters of it.")
+    assert {len(item["properties"]["company"]) for item in found} == {40}
+    assert len(result["text"]) < 50_000
+    assert "left out" not in result["text"]
+    assert result["text"].endswith("`properties` reads up to 40,000 characters of it.")
 
 
 def test_a_search_ends_at_hubspots_paging_limit(plugboard: Plugboard, provider: OAuthProvider) -> None:
@@ -171,9 +171,9 @@ def test_too_many_conditions_are_refused_without_a_request(plugboard: Plugboard,
 
 def test_a_misspelt_property_is_reported_with_similar_ones(plugboard: Plugboard, provider: OAuthProvider) -> None:
     with connected_hubspot(plugboard, provider) as hubspot:
-        found = hubspot.tools.result("hubspot_list_companies", properties=["annual_revenue", "createdate", "zebra"])
+        result = hubspot.tools.result("hubspot_list_companies", properties=["annual_revenue", "createdate", "zebra"])
 
-    assert found["notes"] == [
+    assert result["notes"] == [
         "There is no property `annual_revenue` of companies. Did you mean `annualrevenue`?",
         "There is no property `zebra` of companies.",
     ]
@@ -183,9 +183,9 @@ def test_an_owner_is_found_on_a_later_page(plugboard: Plugboard, provider: OAuth
     with connected_hubspot(plugboard, provider) as hubspot:
         one = hubspot.fake.owners[0]
         hubspot.fake.owners = [one | {"id": str(n), "firstName": f"Nr{n}"} for n in range(1_200)]
-        found = hubspot.tools.result("hubspot_search_owners", query="nr1199 hop")
+        result = hubspot.tools.result("hubspot_search_owners", query="nr1199 hop")
 
-        assert ids(found["owners"]) == ["1199"]
+        assert ids(result["owners"]) == ["1199"]
         assert hubspot.requests() == [f"GET {OWNERS}"] * 3
 
 
@@ -206,10 +206,10 @@ def test_a_search_through_too_many_owners_is_reported_as_incomplete(
     with connected_hubspot(plugboard, provider) as hubspot:
         one = hubspot.fake.owners[0]
         hubspot.fake.owners = [one | {"id": str(n)} for n in range(5_001)]
-        found = hubspot.tools.result("hubspot_search_owners", query="grace")
+        result = hubspot.tools.result("hubspot_search_owners", query="grace")
 
-    assert (found["total"], found["nextCursor"]) == (5_000, "50")
-    assert found["notes"] == ["Only the first 5,000 owners were searched."]
+    assert (result["total"], result["nextCursor"]) == (5_000, "50")
+    assert result["notes"] == ["Only the first 5,000 owners were searched."]
 
 
 def test_the_demo_account_detects_writes(plugboard: Plugboard, provider: OAuthProvider) -> None:

@@ -31,17 +31,17 @@ class Linear(ConnectedService):
         return re.sub(r"(Try again in|\[rate_limited) [0-9.]+", r"\1 …", scene)
 
     def identifiers(self, tool: str = ISSUES, **args: Any) -> list[str]:
-        return [each["identifier"] for each in self.tools.result(tool, **args)["issues"]]
+        return [issue["identifier"] for issue in self.tools.result(tool, **args)["issues"]]
 
     def queries_sent(self) -> list[Json]:
         """The queries of the tools, without what it takes to connect."""
-        bodies = [json.loads(each.body) for each in self.tenant.requests_to("api")]
-        return [each for each in bodies if each["query"].startswith("query ")]
+        bodies = [json.loads(request.body) for request in self.tenant.requests_to("api")]
+        return [body for body in bodies if body["query"].startswith("query ")]
 
     def check(self, *, strict: bool) -> None:
         super().check(strict=strict)
         assert self.fake.mutations == []
-        assert all(each < 10_000 / 2 for each in self.fake.costs), "the largest is to stay far from what Linear allows"
+        assert all(cost < 10_000 / 2 for cost in self.fake.costs), "the largest is to stay far from what Linear allows"
 
 
 connected_linear = partial(connected, Linear)

@@ -30,13 +30,13 @@ def schema() -> GraphQLSchema:
 
 
 @CONTRACT.validator
-def objections(path: str, seen: RecordedRequest) -> Iterator[str]:
+def objections(path: str, request: RecordedRequest) -> Iterator[str]:
     if path != "/graphql":
         yield "there is nothing but GraphQL"
-    if seen.method != "POST" or not seen.headers.get("content-type", "").startswith("application/json"):
-        yield f"it is asked with POST and JSON, not {seen.method} {seen.headers.get('content-type')}"
+    if request.method != "POST" or not request.headers.get("content-type", "").startswith("application/json"):
+        yield f"it is asked with POST and JSON, not {request.method} {request.headers.get('content-type')}"
         return
-    sent = json.loads(seen.body)
+    sent = json.loads(request.body)
     yield from _of_query(sent["query"], sent.get("variables") or {})
     if unknown := sent.keys() - {"query", "variables", "operationName"}:
         yield f"GraphQL over HTTP knows no {', '.join(sorted(unknown))}"
@@ -48,8 +48,8 @@ def _of_query(query: str, variables: dict[str, object]) -> Iterator[str]:
     except GraphQLError as error:
         yield error.message
         return
-    found = validate(schema(), document) + validate(schema(), document, [NoDeprecatedCustomRule])
-    yield from (each.message for each in found)
+    result = validate(schema(), document) + validate(schema(), document, [NoDeprecatedCustomRule])
+    yield from (item.message for item in result)
     for operation in document.definitions:
         if isinstance(operation, OperationDefinitionNode):
             yield from _of_operation(operation, variables)
@@ -58,8 +58,8 @@ def _of_query(query: str, variables: dict[str, object]) -> Iterator[str]:
 def _of_operation(operation: OperationDefinitionNode, variables: dict[str, object]) -> Iterator[str]:
     if operation.operation != OperationType.QUERY:
         yield f"it is no query: {operation.operation.value}"
-    declared = {each.variable.name.value for each in operation.variable_definitions or ()}
+    declared = {item.variable.name.value for item in operation.variable_definitions or ()}
     yield from (f"the query declares no ${name}" for name in variables.keys() - declared)
     values = get_variable_values(schema(), operation.variable_definitions or (), variables)
     if isinstance(values, list):
-        yield from (each.message for each in values)
+        yield from (value.message for value in values)

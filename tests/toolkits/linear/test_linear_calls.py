@@ -21,8 +21,8 @@ each_read = pytest.mark.parametrize(("tool", "args"), READS.items(), ids=READS)
 
 @pytest.fixture
 def linear(plugboard: Plugboard, provider: OAuthProvider) -> Iterator[Linear]:
-    with connected_linear(plugboard, provider) as found:
-        yield found
+    with connected_linear(plugboard, provider) as service:
+        yield service
 
 
 @pytest.mark.parametrize(
@@ -39,9 +39,9 @@ def test_paging_lists_every_object_once(
     linear: Linear, tool: str, what: str, args: dict[str, object], number: int
 ) -> None:
     linear.fake.data.add_many(250, description="It is dusty. " * 400)
-    found = linear.all_items(tool, what, **args)
-    assert len(found) == number
-    assert len({each["id"] for each in found}) == number
+    items = linear.all_items(tool, what, **args)
+    assert len(items) == number
+    assert len({item["id"] for item in items}) == number
 
 
 def test_comments_are_paged_back_to_the_first(linear: Linear) -> None:
@@ -49,20 +49,20 @@ def test_comments_are_paged_back_to_the_first(linear: Linear) -> None:
     for number in range(47):
         linear.fake.data.comment(issue, "ada", f"number {number}", 10 + number)
     pages = linear.pages(ISSUE, issueId="ENG-101", first=20)
-    found = [each["body"] for page in pages for each in page["issue"]["comments"]]
-    assert len(found) == len(set(found)) == 50
-    assert found[-1] == "number 46"
+    results = [comment["body"] for page in pages for comment in page["issue"]["comments"]]
+    assert len(results) == len(set(results)) == 50
+    assert results[-1] == "number 46"
 
 
 def test_a_long_description_is_read_in_parts(linear: Linear) -> None:
     whole = "".join(f"{number} " for number in range(10_000))
     linear.fake.data.issue("ENG-102")["description"] = whole
-    found, start = "", 0
+    result, start = "", 0
     while start is not None:
         issue = linear.tools.result(ISSUE, issueId="ENG-102", descriptionFrom=start)["issue"]
-        found += issue["description"]
+        result += issue["description"]
         start = issue.get("nextDescriptionFrom")
-    assert found == whole
+    assert result == whole
 
 
 def test_structured_content_agrees_with_the_text(linear: Linear) -> None:
@@ -135,8 +135,8 @@ def test_an_expired_token_is_renewed(linear: Linear, tool: str, args: dict[str, 
 
 def test_a_token_that_expires_during_a_call_is_renewed(linear: Linear) -> None:
     linear.fake.after_next(linear.tenant.expire_tokens)
-    found = linear.tools.result(ISSUES, team="Enginering", state="open")
-    assert found["notes"][0].startswith("There is no team `Enginering`")
+    result = linear.tools.result(ISSUES, team="Enginering", state="open")
+    assert result["notes"][0].startswith("There is no team `Enginering`")
     assert linear.tenant.counts["refreshes"] == 1
 
 
@@ -154,23 +154,23 @@ def test_a_short_rate_limit_is_waited_out(linear: Linear) -> None:
 
 def test_a_long_rate_limit_is_reported_with_its_seconds(linear: Linear) -> None:
     linear.fake.rate_limit("Complexity", seconds=1200)
-    called = linear.tools.failure(TEAMS, "rate_limited")
-    assert 1190 < called["error"]["retryAfter"] < 1210
+    result = linear.tools.failure(TEAMS, "rate_limited")
+    assert 1190 < result["error"]["retryAfter"] < 1210
     assert len(linear.queries_sent()) == 1
 
 
 def test_at_most_thirty_searches_a_minute_are_accepted(linear: Linear) -> None:
     linear.tools.change(timeoutSeconds=2)
     assert {linear.tools.call(SEARCH, query="loop")["isError"] for _ in range(30)} == {False}
-    called = linear.tools.failure(SEARCH, "rate_limited", query="loop")
-    assert 50 < called["error"]["retryAfter"] < 70
+    result = linear.tools.failure(SEARCH, "rate_limited", query="loop")
+    assert 50 < result["error"]["retryAfter"] < 70
 
 
 def test_a_partial_response_is_returned_with_its_errors(linear: Linear) -> None:
     linear.fake.broken = {"Issue.project": "Projects are being moved.", "Issue.cycle": "Cycles are off."}
-    found = linear.tools.result(ISSUES, team="DES", orderBy="createdAt")
-    assert [each["identifier"] for each in found["issues"]] == ["DES-21", "DES-22", "DES-23"]
-    assert found["notes"] == [
+    result = linear.tools.result(ISSUES, team="DES", orderBy="createdAt")
+    assert [issue["identifier"] for issue in result["issues"]] == ["DES-21", "DES-22", "DES-23"]
+    assert result["notes"] == [
         "Linear did not return `project`: Projects are being moved. (3 times)",
         "Linear did not return `cycle`: Cycles are off. (3 times)",
     ]
@@ -179,8 +179,8 @@ def test_a_partial_response_is_returned_with_its_errors(linear: Linear) -> None:
 def test_a_response_with_errors_and_no_data_is_a_failure(linear: Linear) -> None:
     linear.tools.change(timeoutSeconds=2)
     linear.fake.broken = {"Issue.labels": "Labels are not available."}
-    called = linear.tools.failure(ISSUE, "upstream_unavailable", issueId="ENG-101")
-    assert "Labels are not available" in called["text"]
+    result = linear.tools.failure(ISSUE, "upstream_unavailable", issueId="ENG-101")
+    assert "Labels are not available" in result["text"]
 
 
 @each_read
@@ -197,16 +197,16 @@ def test_a_response_that_violates_the_schema_is_reported(
     linear: Linear, tool: str, args: dict[str, object], body: str
 ) -> None:
     linear.tenant.inject_fault("api", Fault("text", body=body))
-    called = linear.tools.failure(tool, "upstream_unavailable", **args)
-    assert called["text"] == "Error: Linear's response does not match its schema. Try again later."
+    result = linear.tools.failure(tool, "upstream_unavailable", **args)
+    assert result["text"] == "Error: Linear's response does not match its schema. Try again later."
 
 
 def test_a_response_that_is_too_large_is_requested_in_smaller_pages(linear: Linear) -> None:
     linear.fake.data.add_many(60, description="x" * 200_000)
-    found = linear.tools.result(SEARCH, query="shelf", first=60)
-    assert [each["variables"]["first"] for each in linear.queries_sent()][-1] == 6
-    assert len(found["issues"]) == 6
-    assert found["total"] == 60
+    result = linear.tools.result(SEARCH, query="shelf", first=60)
+    assert [item["variables"]["first"] for item in linear.queries_sent()][-1] == 6
+    assert len(result["issues"]) == 6
+    assert result["total"] == 60
     assert len(linear.all_items(SEARCH, "issues", query="shelf", first=20)) == 60
 
 
@@ -216,7 +216,7 @@ def test_tools_of_two_linear_servers_with_one_name_stay_distinct(linear: Linear)
     both = first.list_tools().keys()
     assert len(both) == 10
     for desk in (first, second):
-        assert [each["key"] for each in desk.result(TEAMS)["teams"]] == ["ENG", "DES"]
+        assert [team["key"] for team in desk.result(TEAMS)["teams"]] == ["ENG", "DES"]
     first.enable(first)
     assert first.list_tools().keys() == {name for name in both if name.endswith(f"_{first.slug}")}
 

@@ -30,22 +30,22 @@ def differences(ours: GraphQLNamedType, theirs: GraphQLNamedType) -> Iterator[st
     elif isinstance(ours, GraphQLEnumType) and isinstance(theirs, GraphQLEnumType):
         yield from (f"{ours.name}.{value}" for value in ours.values.keys() - theirs.values.keys())
     elif isinstance(ours, GraphQLInputObjectType) and isinstance(theirs, GraphQLInputObjectType):
-        for name, each in ours.fields.items():
-            if name not in theirs.fields or str(theirs.fields[name].type) != str(each.type):
+        for name, item in ours.fields.items():
+            if name not in theirs.fields or str(theirs.fields[name].type) != str(item.type):
                 yield f"{ours.name}.{name}"
     elif isinstance(ours, GraphQLObjectType) and isinstance(theirs, GraphQLObjectType):
         yield from _of_object(ours, theirs)
 
 
 def _of_object(ours: GraphQLObjectType, theirs: GraphQLObjectType) -> Iterator[str]:
-    for name, each in ours.fields.items():
+    for name, item in ours.fields.items():
         other = theirs.fields.get(name)
-        if other is None or str(other.type) != str(each.type):
+        if other is None or str(other.type) != str(item.type):
             yield f"{ours.name}.{name}"
             continue
-        for given, of in each.args.items():
-            if given not in other.args or str(other.args[given].type) != str(of.type):
-                yield f"{ours.name}.{name}({given})"
+        for value, of in item.args.items():
+            if value not in other.args or str(other.args[value].type) != str(of.type):
+                yield f"{ours.name}.{name}({value})"
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -56,17 +56,17 @@ def test_the_schema_of_the_fake_is_part_of_linears(name: str) -> None:
 
 
 def test_every_query_of_the_toolkit_is_accepted() -> None:
-    asked = [(f"{word}0", word, *kind) for word, kind in KINDS.items()]
+    requests = [(f"{word}0", word, *kind) for word, kind in KINDS.items()]
     makers = (queries.teams, queries.projects, queries.issues, queries.search, queries.issue)
     needed: dict[str, Any] = {"first": 1, "term": "x", "id": "x", "comments": 1}
     documents = [make(full=full) for make in makers for full in (True, False)]
-    for query in (*documents, queries.names(asked), queries.STATUSES):
-        given = {name: value for name, value in needed.items() if f"${name}:" in query}
-        CONTRACT.assert_accepts(sent(query, **given))
+    for query in (*documents, queries.names(requests), queries.STATUSES):
+        values = {name: value for name, value in needed.items() if f"${name}:" in query}
+        CONTRACT.assert_accepts(sent(query, **values))
 
 
 @pytest.mark.parametrize(
-    ("seen", "complaint"),
+    ("recorded", "complaint"),
     [
         (sent("{ teams { nodes { nickname } } }"), "nickname"),
         (sent("{ teams(limit: 5) { nodes { id } } }"), "limit"),
@@ -84,5 +84,5 @@ def test_every_query_of_the_toolkit_is_accepted() -> None:
         (sent("{ teams { nodes { id } } }", method="GET"), "POST and JSON"),
     ],
 )
-def test_queries_that_linear_would_refuse_are_detected(seen: RecordedRequest, complaint: str) -> None:
-    CONTRACT.assert_refuses(seen, complaint)
+def test_queries_that_linear_would_refuse_are_detected(recorded: RecordedRequest, complaint: str) -> None:
+    CONTRACT.assert_refuses(recorded, complaint)

@@ -28,8 +28,8 @@ class Notion(ConnectedService):
 
     def bodies_sent(self, path: str) -> list[Json]:
         """The bodies of the requests there, of those that have one."""
-        there = [each for each in self.tenant.requests_to("api") if each.path == f"/notion/v1{path}"]
-        return [json.loads(each.body) for each in there if each.body]
+        there = [request for request in self.tenant.requests_to("api") if request.path == f"/notion/v1{path}"]
+        return [json.loads(record.body) for record in there if record.body]
 
     def restore(self) -> None:
         super().restore()

@@ -28,21 +28,21 @@ MAX_ARRAY, MAX_TEXT, MAX_BYTES, MAX_PAGE = 100, 2000, 500_000, 100
 
 
 @CONTRACT.validator
-def objections(path: str, seen: RecordedRequest) -> Iterator[str]:
-    template, ids = _template(path, seen.method)
+def objections(path: str, request: RecordedRequest) -> Iterator[str]:
+    template, ids = _template(path, request.method)
     if template is None:
         yield "there is no such request"
         return
     yield from (f"{name} is no uuid: {value}" for name, value in ids.items() if not _is_id(name, value))
-    if seen.headers.get("notion-version") != VERSION:
-        yield f"it is of version {seen.headers.get('notion-version')}"
-    known = {each["name"] for each in _parameters(template, seen.method) if each["in"] == "query"}
-    yield from (f"it takes no {name}" for name in seen.query.keys() - known)
-    if "page_size" in seen.query and not 1 <= int(seen.query["page_size"]) <= MAX_PAGE:
+    if request.headers.get("notion-version") != VERSION:
+        yield f"it is of version {request.headers.get('notion-version')}"
+    known = {parameter["name"] for parameter in _parameters(template, request.method) if parameter["in"] == "query"}
+    yield from (f"it takes no {name}" for name in request.query.keys() - known)
+    if "page_size" in request.query and not 1 <= int(request.query["page_size"]) <= MAX_PAGE:
         yield "page_size is out of bounds"
-    if kind := TYPE_OF.get((seen.method, template)):
-        yield from _of_body(kind, ids, seen)
-    elif seen.body:
+    if kind := TYPE_OF.get((request.method, template)):
+        yield from _of_body(kind, ids, request)
+    elif request.body:
         yield "it takes no body"
 
 
@@ -52,26 +52,26 @@ def _is_id(name: str, value: str) -> bool:
 
 def _template(path: str, method: str) -> tuple[str | None, dict[str, str]]:
     """The more exact first: `/v1/users/me` is not the user `me`."""
-    for template in sorted(CONTRACT.read(SPECIFICATION)["paths"], key=lambda each: each.count("{")):
+    for template in sorted(CONTRACT.read(SPECIFICATION)["paths"], key=lambda value: value.count("{")):
         pattern = re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", template)
-        found = re.fullmatch(pattern, path)
-        if found and method.lower() in CONTRACT.read(SPECIFICATION)["paths"][template]:
-            return template, found.groupdict()
+        match = re.fullmatch(pattern, path)
+        if match and method.lower() in CONTRACT.read(SPECIFICATION)["paths"][template]:
+            return template, match.groupdict()
     return None, {}
 
 
 def _parameters(template: str, method: str) -> Iterator[Json]:
     shared = CONTRACT.read(SPECIFICATION)["components"]["parameters"]
-    for each in CONTRACT.read(SPECIFICATION)["paths"][template][method.lower()].get("parameters", []):
-        yield shared[each["$ref"].rpartition("/")[2]] if "$ref" in each else each
+    for item in CONTRACT.read(SPECIFICATION)["paths"][template][method.lower()].get("parameters", []):
+        yield shared[item["$ref"].rpartition("/")[2]] if "$ref" in item else item
 
 
-def _of_body(kind: str, ids: Json, seen: RecordedRequest) -> Iterator[str]:
-    if seen.headers.get("content-type") != "application/json":
+def _of_body(kind: str, ids: Json, request: RecordedRequest) -> Iterator[str]:
+    if request.headers.get("content-type") != "application/json":
         yield "its body is not told to be JSON"
-    if len(seen.body.encode()) > MAX_BYTES:
+    if len(request.body.encode()) > MAX_BYTES:
         yield "it is larger than 500 kB"
-    body = json.loads(seen.body)
+    body = json.loads(request.body)
     for error in validator_of(kind).iter_errors({**body, **ids}):  # the SDK takes what is in the path with the rest
         yield f"{'/'.join(map(str, error.instance_path))}: {error.message[:300]}"
     yield from _beyond(body, "body")
@@ -82,13 +82,13 @@ def _beyond(value: Any, where: str) -> Iterator[str]:
     if isinstance(value, list):
         if len(value) > MAX_ARRAY:
             yield f"{where} has {len(value)} entries"
-        for at, each in enumerate(value):
-            yield from _beyond(each, f"{where}[{at}]")
+        for at, item in enumerate(value):
+            yield from _beyond(item, f"{where}[{at}]")
     if isinstance(value, dict):
         if "content" in value and len(value["content"]) > MAX_TEXT:
             yield f"{where}.content has {len(value['content'])} characters"
-        for name, each in value.items():
-            yield from _beyond(each, f"{where}.{name}")
+        for name, item in value.items():
+            yield from _beyond(item, f"{where}.{name}")
 
 
 @cache

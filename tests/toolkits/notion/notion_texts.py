@@ -74,32 +74,35 @@ def brief(scene: str) -> str:
 
 
 def ids_counted(scene: str) -> str:
-    return re.sub(r"[0-9a-f-]{36}(, [0-9a-f-]{36}){5,}", lambda found: f"[{found[0].count(', ') + 1} ids]", scene)
+    return re.sub(r"[0-9a-f-]{36}(, [0-9a-f-]{36}){5,}", lambda value: f"[{value[0].count(', ') + 1} ids]", scene)
 
 
 def long_page(notion: Notion) -> None:
-    for each in range(90):
-        text = f"Line {each} ".ljust(400, "x")
+    for number in range(90):
+        text = f"Line {number} ".ljust(400, "x")
         notion.fake.store.block(PLAN, {"type": "paragraph", "paragraph": {"rich_text": text}})
 
 
 def crowded(notion: Notion) -> None:
-    for each in range(100):
-        notion.fake.store.plain_page(id_of("crowd", str(each)), WORKSPACE, f"{'x' * 1500} {each}")
+    for number in range(100):
+        notion.fake.store.plain_page(id_of("crowd", str(number)), WORKSPACE, f"{'x' * 1500} {number}")
 
 
 def long_rows(notion: Notion) -> None:
     for number in range(1, 13):
         for name in ("Notes", "Link"):
-            found = notion.fake.store.objects[task_id(number)]["properties"][name]
-            found |= {"type": "multi_select", "multi_select": [{"name": f"{'x' * 400} {each}"} for each in range(20)]}
+            stored = notion.fake.store.objects[task_id(number)]["properties"][name]
+            stored |= {
+                "type": "multi_select",
+                "multi_select": [{"name": f"{'x' * 400} {number}"} for number in range(20)],
+            }
 
 
 def long_block(notion: Notion) -> None:
     """With more in it than goes into one answer."""
     block = notion.fake.store.block(GUIDE, {"type": "toggle", "toggle": {"rich_text": "Minutes"}}, of=CUT)
-    for each in range(120):
-        text = f"Line {each} ".ljust(400, "x")
+    for number in range(120):
+        text = f"Line {number} ".ljust(400, "x")
         notion.fake.store.block(block["id"], {"type": "paragraph", "paragraph": {"rich_text": text}})
     notion.fake.store.children[GUIDE].remove(CUT)
     notion.fake.store.children[GUIDE].insert(0, CUT)
@@ -112,14 +115,14 @@ def lone_block(notion: Notion) -> None:
 
 def much_related(notion: Notion) -> None:
     """A page shows 25 of them."""
-    every = [{"id": id_of("related", str(each))} for each in range(40)]
-    found = notion.fake.store.objects[task_id(4)]["properties"]["Blocks"]
-    found |= {"relation": every[:25], "has_more": True, "all": every}
+    every = [{"id": id_of("related", str(number))} for number in range(40)]
+    stored = notion.fake.store.objects[task_id(4)]["properties"]["Blocks"]
+    stored |= {"relation": every[:25], "has_more": True, "all": every}
 
 
 def long_note(notion: Notion) -> None:
-    found = notion.fake.store.objects[task_id(3)]["properties"]["Notes"]
-    found["rich_text"] = rich("x" * 5000)
+    stored = notion.fake.store.objects[task_id(3)]["properties"]["Notes"]
+    stored["rich_text"] = rich("x" * 5000)
 
 
 def trashed(of: str) -> Callable[[Notion], None]:
@@ -150,7 +153,7 @@ def cut_midway(notion: Notion) -> None:
 
 def lines_counted(scene: str) -> str:
     """In what was asked."""
-    return re.sub(r"(Line(\\n\\n)?){20,}", lambda found: f"[{found[0].count('Line'):,} times Line]", scene)
+    return re.sub(r"(Line(\\n\\n)?){20,}", lambda value: f"[{value[0].count('Line'):,} times Line]", scene)
 
 
 def querying(wanted: Json) -> Json:

@@ -26,7 +26,7 @@ def sent(method: str, path: str, **body: Any) -> RecordedRequest:
 
 
 @pytest.mark.parametrize(
-    "seen",
+    "recorded",
     [
         get("/v1/users/me"),
         get(f"/v1/pages/{GUIDE}"),
@@ -38,14 +38,14 @@ def sent(method: str, path: str, **body: Any) -> RecordedRequest:
         sent("PATCH", f"/v1/blocks/{GUIDE}/children", children=[PARAGRAPH], after=GUIDE),
         sent("POST", ROWS, filter={"property": "Status", "status": {"equals": "Done"}}),
     ],
-    ids=lambda seen: f"{seen.method} {seen.path}",
+    ids=lambda recorded: f"{recorded.method} {recorded.path}",
 )
-def test_requests_that_notion_accepts_pass(seen: RecordedRequest) -> None:
-    CONTRACT.assert_accepts(seen)
+def test_requests_that_notion_accepts_pass(recorded: RecordedRequest) -> None:
+    CONTRACT.assert_accepts(recorded)
 
 
 @pytest.mark.parametrize(
-    ("seen", "complaint"),
+    ("recorded", "complaint"),
     [
         (get("/v1/pagez/x"), "no such request"),
         (sent("POST", f"/v1/databases/{GUIDE}/query"), "no such request"),
@@ -63,10 +63,10 @@ def test_requests_that_notion_accepts_pass(seen: RecordedRequest) -> None:
         (sent("POST", ROWS, filter={"property": "Status", "equals": "Done"}), "filter"),
         (sent("POST", ROWS, sorts=[{"property": "Due"}]), "sorts"),
     ],
-    ids=lambda each: each if isinstance(each, str) else "",
+    ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_requests_that_notion_would_refuse_are_detected(seen: RecordedRequest, complaint: str) -> None:
-    CONTRACT.assert_refuses(seen, complaint)
+def test_requests_that_notion_would_refuse_are_detected(recorded: RecordedRequest, complaint: str) -> None:
+    CONTRACT.assert_refuses(recorded, complaint)
 
 
 @pytest.mark.parametrize(
@@ -82,6 +82,6 @@ def test_responses_of_the_fake_have_the_shape_of_notions(kind: str, type_name: s
     shown: Sequence[Json] = demo_store().objects_of_kind(kind)
 
     assert shown
-    for each in shown:
-        wrong = [f"{error.instance_path}: {error.message[:200]}" for error in validator_of(type_name).iter_errors(each)]
-        assert wrong == [], each
+    for item in shown:
+        wrong = [f"{error.instance_path}: {error.message[:200]}" for error in validator_of(type_name).iter_errors(item)]
+        assert wrong == [], item

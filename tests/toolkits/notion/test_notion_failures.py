@@ -13,8 +13,8 @@ RIGHT = {case.tool: case.valid_arguments for case in TEXTS.cases}
 
 @pytest.fixture
 def notion(plugboard: Plugboard, provider: OAuthProvider) -> Iterator[Notion]:
-    with connected_notion(plugboard, provider) as found:
-        yield found
+    with connected_notion(plugboard, provider) as service:
+        yield service
 
 
 @pytest.mark.parametrize("tool", RIGHT)
@@ -29,7 +29,7 @@ def test_a_read_is_retried_after_a_lost_response(notion: Notion) -> None:
     notion.tenant.inject_fault("api", Fault("close", after=True), times=len(reads))
 
     assert [called["isError"] for called in notion.tools.call_concurrently(reads).values()] == [False] * len(reads)
-    assert [each.status for each in notion.tenant.requests_to("api")].count(None) == len(reads)
+    assert [request.status for request in notion.tenant.requests_to("api")].count(None) == len(reads)
 
 
 @pytest.mark.parametrize("tool", RIGHT)
@@ -45,9 +45,9 @@ def test_a_connection_removed_at_notion_requires_connecting_again(notion: Notion
     notion.tools.call(SEARCH)
     notion.tenant.revoke_grants()
 
-    called = notion.tools.failure(READ, "reconnect_required", pageId=PLAN)
+    result = notion.tools.failure(READ, "reconnect_required", pageId=PLAN)
 
-    assert "must connect it again" in called["text"]
+    assert "must connect it again" in result["text"]
 
 
 def test_read_tools_send_only_reads(notion: Notion) -> None:

@@ -11,8 +11,8 @@ from tests.toolkits.notion.connected_notion import QUERY, SEARCH, Notion, connec
 
 @pytest.fixture
 def notion(plugboard: Plugboard, provider: OAuthProvider) -> Iterator[Notion]:
-    with connected_notion(plugboard, provider) as found:
-        yield found
+    with connected_notion(plugboard, provider) as service:
+        yield service
 
 
 def crowd(notion: Notion, number: int, title: str = "Note") -> None:
@@ -21,27 +21,27 @@ def crowd(notion: Notion, number: int, title: str = "Note") -> None:
 
 
 def rows(notion: Notion, **args: object) -> list[str]:
-    return [each["title"] for each in notion.tools.result(QUERY, databaseId=TASKS, **args)["results"]]
+    return [result["title"] for result in notion.tools.result(QUERY, databaseId=TASKS, **args)["results"]]
 
 
 def filtered(notion: Notion) -> Json:
     """As it was sent."""
-    found: Json = notion.bodies_sent(f"/data_sources/{TASKS_SOURCE}/query")[-1]["filter"]
-    return found
+    result: Json = notion.bodies_sent(f"/data_sources/{TASKS_SOURCE}/query")[-1]["filter"]
+    return result
 
 
 @pytest.mark.parametrize("kind", ["database", "databases", "data_source", {"property": "object", "value": "database"}])
 def test_databases_are_searched_as_data_sources(notion: Notion, kind: object) -> None:
-    found = notion.tools.result(SEARCH, filter=kind)["results"]
+    result = notion.tools.result(SEARCH, filter=kind)["results"]
 
-    assert [each["title"] for each in found] == ["Tasks", "Accounts", "Leads"]
-    assert found[0]["databaseId"] == TASKS
+    assert [item["title"] for item in result] == ["Tasks", "Accounts", "Leads"]
+    assert result[0]["databaseId"] == TASKS
 
 
 def test_a_search_accepts_notions_sort_object(notion: Notion) -> None:
     args = {"q": "launch", "sort": {"direction": "ascending", "timestamp": "last_edited_time"}, "limit": "5"}
 
-    titles = [each["title"] for each in notion.tools.result(SEARCH, **args)["results"]]
+    titles = [result["title"] for result in notion.tools.result(SEARCH, **args)["results"]]
 
     assert titles == ["Write the launch announcement", "Launch plan"]
 
@@ -52,16 +52,16 @@ def test_a_search_is_paged_to_its_end(notion: Notion) -> None:
     parts = notion.pages(SEARCH, query="Note", pageSize=50)
 
     assert [len(part["results"]) for part in parts] == [50, 50, 30]
-    assert len({each["id"] for part in parts for each in part["results"]}) == 130
+    assert len({result["id"] for part in parts for result in part["results"]}) == 130
     assert [part["hasMore"] for part in parts] == [True, True, False]
 
 
 def test_a_search_that_notion_gave_up_is_reported_as_incomplete(notion: Notion) -> None:
     notion.fake.incomplete = True
 
-    told = "Notion did not search everything, so there may be more: use a narrower query."
-    assert told in notion.text(SEARCH, query="launch")
-    assert told in notion.text(QUERY, databaseId=TASKS)
+    text = "Notion did not search everything, so there may be more: use a narrower query."
+    assert text in notion.text(SEARCH, query="launch")
+    assert text in notion.text(QUERY, databaseId=TASKS)
 
 
 def test_large_results_are_returned_in_parts(notion: Notion) -> None:
@@ -71,13 +71,13 @@ def test_large_results_are_returned_in_parts(notion: Notion) -> None:
     parts = notion.pages(SEARCH, query="xxx", pageSize=100, full=True)
 
     assert sum(len(part["results"]) for part in parts) == 100
-    assert len({each["id"] for part in parts for each in part["results"]}) == 100
+    assert len({result["id"] for part in parts for result in part["results"]}) == 100
     assert len(parts) > 3
-    assert all("object" in each for part in parts for each in part["results"])
+    assert all("object" in result for part in parts for result in part["results"])
 
 
 @pytest.mark.parametrize(
-    ("given", "sent", "count"),
+    ("value", "sent", "count"),
     [
         ({"Status": "done"}, {"property": "Status", "status": {"equals": "Done"}}, 3),
         ({"property": "Status", "select": {"equals": "Done"}}, {"property": "Status", "status": {"equals": "Done"}}, 3),
@@ -132,8 +132,8 @@ def test_large_results_are_returned_in_parts(notion: Notion) -> None:
         ),
     ],
 )
-def test_a_filter_is_parsed_in_every_form(notion: Notion, given: object, sent: Json, count: int) -> None:
-    assert len(rows(notion, filter=given)) == count
+def test_a_filter_is_parsed_in_every_form(notion: Notion, value: object, sent: Json, count: int) -> None:
+    assert len(rows(notion, filter=value)) == count
     assert filtered(notion) == sent
 
 
@@ -154,7 +154,7 @@ def test_an_order_is_parsed_in_every_form(notion: Notion, sorts: object, first: 
 def test_a_query_is_paged_to_its_end(notion: Notion) -> None:
     parts = notion.pages(QUERY, databaseId=TASKS, pageSize=5, sorts=["No."])
 
-    titles = [each["title"] for part in parts for each in part["results"]]
+    titles = [result["title"] for part in parts for result in part["results"]]
     assert [len(part["results"]) for part in parts] == [5, 5, 2]
     assert titles[0] == "Write the launch announcement"
     assert titles[-1] == "Prepare the board meeting"
@@ -163,13 +163,16 @@ def test_a_query_is_paged_to_its_end(notion: Notion) -> None:
 def test_rows_with_long_values_are_returned_in_parts(notion: Notion) -> None:
     for number in range(1, 13):
         for name in ("Notes", "Link"):
-            found = notion.fake.store.objects[task_id(number)]["properties"][name]
-            found |= {"type": "multi_select", "multi_select": [{"name": f"{'x' * 400} {each}"} for each in range(20)]}
+            stored = notion.fake.store.objects[task_id(number)]["properties"][name]
+            stored |= {
+                "type": "multi_select",
+                "multi_select": [{"name": f"{'x' * 400} {number}"} for number in range(20)],
+            }
 
     parts = notion.pages(QUERY, databaseId=TASKS, pageSize=12)
 
     assert [len(part["results"]) for part in parts] == [2] * 6
-    assert len({each["id"] for part in parts for each in part["results"]}) == 12
+    assert len({result["id"] for part in parts for result in part["results"]}) == 12
 
 
 def test_a_long_value_is_shortened_and_marked(notion: Notion) -> None:
@@ -183,11 +186,11 @@ def test_a_long_value_is_shortened_and_marked(notion: Notion) -> None:
 
 def test_a_long_list_is_shortened_and_marked(notion: Notion) -> None:
     tags = notion.fake.store.objects[task_id(1)]["properties"]["Tags"]
-    tags["multi_select"] = [{"name": f"Tag {each}"} for each in range(40)]
+    tags["multi_select"] = [{"name": f"Tag {number}"} for number in range(40)]
 
     shown = notion.tools.result(QUERY, databaseId=TASKS, filter={"No.": 1})["results"][0]["properties"]["Tags"]
 
-    assert shown == [*(f"Tag {each}" for each in range(25)), "… (15 more)"]
+    assert shown == [*(f"Tag {number}" for number in range(25)), "… (15 more)"]
 
 
 def test_a_query_first_reads_the_properties_of_its_database(notion: Notion) -> None:

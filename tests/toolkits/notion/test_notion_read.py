@@ -12,8 +12,8 @@ from tests.toolkits.notion.connected_notion import READ, Notion, connected_notio
 
 @pytest.fixture
 def notion(plugboard: Plugboard, provider: OAuthProvider) -> Iterator[Notion]:
-    with connected_notion(plugboard, provider) as found:
-        yield found
+    with connected_notion(plugboard, provider) as service:
+        yield service
 
 
 def write(notion: Notion, page: str, number: int, length: int = 20) -> None:
@@ -27,25 +27,25 @@ def nest(notion: Notion, block: str, kind: str, text: str) -> str:
 
 
 def test_structured_content_agrees_with_the_text(notion: Notion) -> None:
-    found = notion.tools.result(READ, pageId=task_id(1))
+    result = notion.tools.result(READ, pageId=task_id(1))
 
-    assert found["kind"] == "page"
-    assert found["page"]["title"] == "Write the launch announcement"
-    assert found["page"]["properties"]["Tags"] == ["Q4", "Website"]
-    assert found["page"]["properties"]["Urgent"] is True
-    assert found["page"]["properties"]["Blocks"] == [task_id(3)]
-    assert found["parent"] == f"data source {TASKS_SOURCE}"
-    assert "object" not in found["page"]
+    assert result["kind"] == "page"
+    assert result["page"]["title"] == "Write the launch announcement"
+    assert result["page"]["properties"]["Tags"] == ["Q4", "Website"]
+    assert result["page"]["properties"]["Urgent"] is True
+    assert result["page"]["properties"]["Blocks"] == [task_id(3)]
+    assert result["parent"] == f"data source {TASKS_SOURCE}"
+    assert "object" not in result["page"]
 
 
 def test_the_original_notion_object_is_returned_on_request(notion: Notion) -> None:
-    found = notion.tools.result(READ, pageId=task_id(1), full=True)
+    result = notion.tools.result(READ, pageId=task_id(1), full=True)
 
-    assert found["page"]["object"]["properties"]["Status"]["status"]["name"] == "In progress"
+    assert result["page"]["object"]["properties"]["Status"]["status"]["name"] == "In progress"
 
 
 @pytest.mark.parametrize(
-    "said",
+    "value",
     [
         {"pageId": GUIDE.replace("-", "")},
         {"page_id": GUIDE},
@@ -56,8 +56,8 @@ def test_the_original_notion_object_is_returned_on_request(notion: Notion) -> No
     ],
     ids=["without dashes", "snake case", "capitals", "an address", "in front of a database", "spaces"],
 )
-def test_a_page_is_found_by_every_form_of_its_id(notion: Notion, said: dict[str, str | None]) -> None:
-    assert notion.text(READ, **said).startswith("# Onboarding guide\n")
+def test_a_page_is_found_by_every_form_of_its_id(notion: Notion, value: dict[str, str | None]) -> None:
+    assert notion.text(READ, **value).startswith("# Onboarding guide\n")
 
 
 def test_a_long_page_is_returned_in_parts_without_loss(notion: Notion) -> None:
@@ -74,9 +74,9 @@ def test_a_long_page_is_returned_in_parts_without_loss(notion: Notion) -> None:
 def test_a_part_says_how_to_read_the_next(notion: Notion) -> None:
     write(notion, PLAN, 90, length=400)
 
-    told = notion.text(READ, pageId=PLAN)
+    text = notion.text(READ, pageId=PLAN)
 
-    assert told.endswith('More follow: call again with the same arguments and `startCursor` "75.".')
+    assert text.endswith('More follow: call again with the same arguments and `startCursor` "75.".')
 
 
 def test_short_pages_of_notions_api_are_combined(notion: Notion) -> None:
@@ -140,20 +140,20 @@ def test_unreadable_nested_blocks_are_reported_and_the_rest_is_shown(notion: Not
 
 
 def test_a_relation_is_read_completely(notion: Notion) -> None:
-    found = notion.fake.store.objects[task_id(1)]["properties"]["Blocks"]
+    stored = notion.fake.store.objects[task_id(1)]["properties"]["Blocks"]
     every = [{"id": id_of("related", str(number))} for number in range(260)]
-    found |= {"has_more": True, "relation": every[:25], "all": every}
+    stored |= {"has_more": True, "relation": every[:25], "all": every}
 
     shown = notion.tools.result(READ, pageId=task_id(1))
 
-    assert shown["page"]["properties"]["Blocks"] == [each["id"] for each in every]
+    assert shown["page"]["properties"]["Blocks"] == [item["id"] for item in every]
     assert "notes" not in shown or shown["notes"] == []
 
 
 def test_a_relation_that_is_too_long_is_reported_as_incomplete(notion: Notion) -> None:
-    found = notion.fake.store.objects[task_id(1)]["properties"]["Blocks"]
+    stored = notion.fake.store.objects[task_id(1)]["properties"]["Blocks"]
     every = [{"id": id_of("related", str(number))} for number in range(400)]
-    found |= {"has_more": True, "relation": every[:25], "all": every}
+    stored |= {"has_more": True, "relation": every[:25], "all": every}
 
     assert "`Blocks` has more pages than the 300 that are shown." in notion.text(READ, pageId=task_id(1))
 

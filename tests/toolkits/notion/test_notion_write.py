@@ -48,17 +48,17 @@ print("hello")
 
 @pytest.fixture
 def notion(plugboard: Plugboard, provider: OAuthProvider) -> Iterator[Notion]:
-    with connected_notion(plugboard, provider) as found:
-        yield found
+    with connected_notion(plugboard, provider) as service:
+        yield service
 
 
 def lines(number: int) -> str:
-    return "\n".join(f"- Line {each}" for each in range(number))
+    return "\n".join(f"- Line {index}" for index in range(number))
 
 
 def values(notion: Notion, page: str) -> Json:
-    found: Json = notion.tools.result(READ, pageId=page)["page"]["properties"]
-    return found
+    result: Json = notion.tools.result(READ, pageId=page)["page"]["properties"]
+    return result
 
 
 def test_markdown_round_trips(notion: Notion) -> None:
@@ -103,7 +103,7 @@ def test_long_content_is_sent_in_ordered_parts(notion: Notion) -> None:
     page = notion.tools.result(CREATE, name="Long", parent={"page_id": WIKI}, content=lines(250))["page"]
 
     content = notion.tools.result(READ, pageId=page["id"])["content"]
-    assert content.split("\n") == [f"- Line {each}" for each in range(250)]
+    assert content.split("\n") == [f"- Line {number}" for number in range(250)]
     assert [request.partition(" ")[0] for request in notion.requests()[:3]] == ["POST", "PATCH", "PATCH"]
 
 
@@ -114,16 +114,16 @@ def test_content_inserted_after_a_block_stays_in_order(notion: Notion) -> None:
 
     content = notion.tools.result(READ, pageId=GUIDE)["content"].split("\n")
     assert content[0] == "# Welcome"
-    assert content[2:152] == [f"- Line {each}" for each in range(150)]
+    assert content[2:152] == [f"- Line {number}" for number in range(150)]
 
 
 def test_an_interrupted_write_says_how_much_was_written(notion: Notion) -> None:
     notion.tenant.inject_fault("api", PASSES, times=2)
     notion.tenant.inject_fault("api", Fault("close", after=True))
     content = "\n\n".join(["Line"] * 250)
-    told = notion.failure_text(CREATE, "upstream_unavailable", name="Long", parent={"page_id": WIKI}, content=content)
+    error = notion.failure_text(CREATE, "upstream_unavailable", name="Long", parent={"page_id": WIKI}, content=content)
 
-    assert "200 of 250 blocks were added; send only the others." in told
+    assert "200 of 250 blocks were added; send only the others." in error
     assert len(notion.fake.writes_done) == 3
 
 
@@ -131,9 +131,9 @@ def test_a_write_that_runs_out_of_time_says_how_much_was_written(notion: Notion)
     notion.tools.change(timeoutSeconds=3)
     notion.tenant.inject_fault("api", Fault("slow", seconds=1.0))
 
-    told = notion.failure_text(APPEND, "timeout", pageId=PLAN, content=lines(250))
+    error = notion.failure_text(APPEND, "timeout", pageId=PLAN, content=lines(250))
 
-    assert told == "Error: 100 of 250 blocks were added; send only the others. The time limit of the call was reached."
+    assert error == "Error: 100 of 250 blocks were added; send only the others. The time limit of the call was reached."
     assert notion.fake.writes_done == [f"PATCH /v1/blocks/{PLAN}/children"]
 
 
@@ -152,9 +152,9 @@ def test_an_invalid_parent_is_refused(notion: Notion, parent: object, complaint:
 
 
 def test_a_child_that_is_neither_block_nor_text_is_refused(notion: Notion) -> None:
-    told = notion.failure_text(APPEND, "invalid_arguments", pageId=PLAN, children=[7])
+    error = notion.failure_text(APPEND, "invalid_arguments", pageId=PLAN, children=[7])
 
-    assert told == "Error: `children`: each must be a block or a text in Markdown."
+    assert error == "Error: `children`: each must be a block or a text in Markdown."
 
 
 def test_a_page_is_trashed_and_restored(notion: Notion) -> None:

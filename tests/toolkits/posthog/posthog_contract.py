@@ -39,20 +39,20 @@ INSIGHTS = {"TrendsQuery": "query-trends", "FunnelsQuery": "query-funnel", "Rete
 
 
 @CONTRACT.validator
-def objections(path: str, seen: RecordedRequest) -> Iterator[str]:
-    if seen.method == "POST" and re.fullmatch(r"/api/(projects|environments)/[0-9]+/query/", path):
-        yield from _of_body(seen)
+def objections(path: str, request: RecordedRequest) -> Iterator[str]:
+    if request.method == "POST" and re.fullmatch(r"/api/(projects|environments)/[0-9]+/query/", path):
+        yield from _of_body(request)
         return
-    if seen.method != "GET":
+    if request.method != "GET":
         yield "it is no read"
         return
     known = next((known for pattern, known in _operations() if pattern.fullmatch(path)), None)
     if known is None:
         yield "there is no such operation"
         return
-    if seen.body:
+    if request.body:
         yield "it takes no body"
-    for name, value in seen.query.items():
+    for name, value in request.query.items():
         yield from _of_value(known.get(name), name, value)
 
 
@@ -60,8 +60,8 @@ def _of_value(schema: Json | None, name: str, value: str) -> Iterator[str]:
     if schema is None:
         yield f"it takes no {name}"
         return
-    given = [value, *_read(value)]
-    if not any(jsonschema_rs.is_valid(schema, each) for each in given):
+    values = [value, *_read(value)]
+    if not any(jsonschema_rs.is_valid(schema, value) for value in values):
         yield f"{name} is not as it should be: {value!r}"
 
 
@@ -73,9 +73,9 @@ def _read(value: str) -> Iterator[object]:
         yield int(value)
 
 
-def _of_body(seen: RecordedRequest) -> Iterator[str]:
-    body = json.loads(seen.body)
-    yield from (f"it takes no {name}" for name in [*seen.query, *(body.keys() - BODY)])
+def _of_body(request: RecordedRequest) -> Iterator[str]:
+    body = json.loads(request.body)
+    yield from (f"it takes no {name}" for name in [*request.query, *(body.keys() - BODY)])
     if body.get("refresh", "blocking") not in REFRESH:
         yield f"there is no refresh {body['refresh']}"
     query = body.get("query", {})
@@ -98,14 +98,14 @@ def _insight(name: str) -> jsonschema_rs.Draft202012Validator:
 @cache
 def _operations() -> list[tuple[re.Pattern[str], Mapping[str, Json]]]:
     """What may be read, with the schemas of its parameters."""
-    found = [(_pattern(path), known) for path, known in BESIDES.items()]
+    results = [(_pattern(path), known) for path, known in BESIDES.items()]
     for tool in _tools().values():
         properties = tool["inputSchema"].get("properties", {})
         for request in tool["requests"]:
             if request["method"] == "GET":
                 known = {name: properties.get(name, {}) for name in request.get("query", [])}
-                found.append((_pattern(request["path"]), known))
-    return found
+                results.append((_pattern(request["path"]), known))
+    return results
 
 
 def _pattern(path: str) -> re.Pattern[str]:

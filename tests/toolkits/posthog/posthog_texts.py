@@ -43,7 +43,7 @@ def limited(*teams: int) -> Setup:
 
 
 def without_queries(posthog: PostHog) -> None:
-    posthog.fake.keys[KEY] = ApiKey(scopes=tuple(each for each in SCOPES if each != "query:read"))
+    posthog.fake.keys[KEY] = ApiKey(scopes=tuple(scope for scope in SCOPES if scope != "query:read"))
 
 
 def with_cached_result(posthog: PostHog) -> None:
@@ -59,7 +59,7 @@ def with_an_old_metric(posthog: PostHog) -> None:
 
 
 def with_conditions(posthog: PostHog) -> None:
-    groups = [{"properties": [], "rollout_percentage": each} for each in range(45)]
+    groups = [{"properties": [], "rollout_percentage": number} for number in range(45)]
     posthog.fake.objects["feature_flags"][0]["filters"]["groups"] = groups
 
 
@@ -76,16 +76,16 @@ def patient(posthog: PostHog) -> None:
 def with_new_data(posthog: PostHog) -> None:
     """With enough of each kind for a page and another one."""
     posthog.fake.events = events()
-    posthog.fake.objects = {place: found * 2 if len(found) == 1 else found for place, found in objects().items()}
+    posthog.fake.objects = {place: result * 2 if len(result) == 1 else result for place, result in objects().items()}
 
 
 def enlarged(posthog: PostHog) -> None:
     """With texts that nobody wants whole; all else is as it was."""
     world = posthog.fake
     world.objects, world.cached_at, world.keys[KEY] = objects(), "", ApiKey()
-    for each in [*(one for kind in world.objects.values() for one in kind), *world.projects]:
-        each |= {"description": LONG, "filters": {**(each.get("filters") or {}), "more": [LONG] * 5}}
-        each |= {"properties": {**(each.get("properties") or {}), "bio": LONG}, "notes": [{"text": LONG}] * 5}
+    for item in [*(one for kind in world.objects.values() for one in kind), *world.projects]:
+        item |= {"description": LONG, "filters": {**(item.get("filters") or {}), "more": [LONG] * 5}}
+        item |= {"properties": {**(item.get("properties") or {}), "bio": LONG}, "notes": [{"text": LONG}] * 5}
     for event in world.events:
         event["properties"] = f'{{"bio": "{LONG}", "$pathname": "/"}}'
 
@@ -121,7 +121,7 @@ def case(
 def listing(name: str, *more: Json, wrong: Ways = (), **besides: Json) -> Case:
     """`besides`: by what comes after the title of what is asked otherwise."""
     usual: Ways = ({"limit": 0}, {"limit": 101}, {"projectId": "shop"}, {"sort": "name"})
-    found = {f"{Scene.OTHERWISE}: {title.replace('_', ' ')}": args for title, args in besides.items()}
+    by_name = {f"{Scene.OTHERWISE}: {title.replace('_', ' ')}": args for title, args in besides.items()}
     return case(
         f"posthog_list_{name}",
         {"limit": 2},
@@ -130,7 +130,7 @@ def listing(name: str, *more: Json, wrong: Ways = (), **besides: Json) -> Case:
         {"projectId": BLOG},
         {"full": True},
         {"limit": 1},
-        {f"{Scene.EMPTY}: behind the last": {"offset": 20_000}, **found},
+        {f"{Scene.EMPTY}: behind the last": {"offset": 20_000}, **by_name},
     )
 
 

@@ -16,7 +16,7 @@ def query(path: str = f"{PROJECT}/query/", **body: Any) -> RecordedRequest:
 
 
 @pytest.mark.parametrize(
-    "seen",
+    "recorded",
     [
         get("/api/users/@me/"),
         get("/api/personal_api_keys/@current/"),
@@ -31,14 +31,14 @@ def query(path: str = f"{PROJECT}/query/", **body: Any) -> RecordedRequest:
         query(query={"kind": "EventsQuery", "select": ["uuid"], "after": "-7d", "limit": 50}, refresh="force_async"),
         query(query={"kind": "TrendsQuery", "series": [{**PAGEVIEW, "math": "dau"}]}),
     ],
-    ids=lambda seen: f"{seen.method} {seen.path} {seen.body[:30]}",
+    ids=lambda recorded: f"{recorded.method} {recorded.path} {recorded.body[:30]}",
 )
-def test_requests_that_posthog_accepts_pass(seen: RecordedRequest) -> None:
-    CONTRACT.assert_accepts(seen)
+def test_requests_that_posthog_accepts_pass(recorded: RecordedRequest) -> None:
+    CONTRACT.assert_accepts(recorded)
 
 
 @pytest.mark.parametrize(
-    ("seen", "complaint"),
+    ("recorded", "complaint"),
     [
         (get(f"{PROJECT}/feature_flags"), "no such operation"),
         (get(f"{PROJECT}/flags/"), "no such operation"),
@@ -57,5 +57,5 @@ def test_requests_that_posthog_accepts_pass(seen: RecordedRequest) -> None:
         (query(query={"kind": "SqlQuery"}), "no query SqlQuery"),
     ],
 )
-def test_requests_that_posthog_would_refuse_are_detected(seen: RecordedRequest, complaint: str) -> None:
-    CONTRACT.assert_refuses(seen, complaint)
+def test_requests_that_posthog_would_refuse_are_detected(recorded: RecordedRequest, complaint: str) -> None:
+    CONTRACT.assert_refuses(recorded, complaint)

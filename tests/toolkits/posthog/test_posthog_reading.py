@@ -14,14 +14,14 @@ FLAGS = f"GET /api/projects/{SHOP}/feature_flags/"
 
 @pytest.fixture
 def posthog(plugboard: Plugboard, provider: OAuthProvider) -> Iterator[PostHog]:
-    with connected_posthog(plugboard, provider) as found:
-        yield found
+    with connected_posthog(plugboard, provider) as service:
+        yield service
 
 
 def many(posthog: PostHog, place: str, number: int, **more: Any) -> None:
     """So many of the first of its kind."""
     first = posthog.fake.objects[place][0]
-    posthog.fake.objects[place] = [{**first, "id": each, **more} for each in range(1, number + 1)]
+    posthog.fake.objects[place] = [{**first, "id": number, **more} for number in range(1, number + 1)]
 
 
 @pytest.mark.parametrize(
@@ -43,8 +43,8 @@ def test_paging_lists_every_object_once(posthog: PostHog, tool: str, place: str)
     many(posthog, place, 23)
     pages = [page["results"] for page in posthog.pages(tool, limit=10)]
 
-    assert [len(each) for each in pages] == [10, 10, 3]
-    assert [one["id"] for each in pages for one in each] == [str(number) for number in range(1, 24)]
+    assert [len(page_) for page_ in pages] == [10, 10, 3]
+    assert [one["id"] for page_ in pages for one in page_] == [str(number) for number in range(1, 24)]
 
 
 def test_a_page_without_room_for_every_object_leads_to_the_others(posthog: PostHog) -> None:
@@ -52,7 +52,7 @@ def test_a_page_without_room_for_every_object_leads_to_the_others(posthog: PostH
     pages = [page["results"] for page in posthog.pages("posthog_list_annotations", limit=40)]
 
     assert len(pages) > 2
-    assert [one["id"] for each in pages for one in each] == [str(number) for number in range(1, 61)]
+    assert [one["id"] for page_ in pages for one in page_] == [str(number) for number in range(1, 61)]
     assert len(posthog.play("posthog_list_annotations", limit=40)) < 50_000
 
 
@@ -61,9 +61,9 @@ def test_events_continue_at_their_position_despite_new_events(posthog: PostHog) 
     newest = {**posthog.fake.events[0], "uuid": "new", "timestamp": NOW.isoformat()}
     posthog.fake.events.insert(0, newest)
     second = posthog.tools.result("posthog_list_events", limit=20, cursor=first["nextCursor"])
-    shown = [each["id"] for each in [*first["results"], *second["results"]]]
+    shown = [item["id"] for item in [*first["results"], *second["results"]]]
 
-    assert shown == [each["uuid"] for each in posthog.fake.events[1:41]]
+    assert shown == [event["uuid"] for event in posthog.fake.events[1:41]]
 
 
 def test_events_of_one_moment_are_each_listed_once(posthog: PostHog) -> None:
@@ -73,13 +73,15 @@ def test_events_of_one_moment_are_each_listed_once(posthog: PostHog) -> None:
     posthog.fake.polls = 0
     pages = posthog.pages("posthog_list_events", limit=5, going_on="cursor")
 
-    assert [one["id"] for each in pages for one in each["results"]] == [each["uuid"] for each in posthog.fake.events]
+    assert [one["id"] for page_ in pages for one in page_["results"]] == [
+        event["uuid"] for event in posthog.fake.events
+    ]
 
 
 def test_events_can_be_skipped_by_offset(posthog: PostHog) -> None:
-    found = posthog.tools.result("posthog_list_events", limit=2, offset=3)
+    result = posthog.tools.result("posthog_list_events", limit=2, offset=3)
 
-    assert [each["id"] for each in found["results"]] == [each["uuid"] for each in posthog.fake.events[3:5]]
+    assert [result["id"] for result in result["results"]] == [event["uuid"] for event in posthog.fake.events[3:5]]
 
 
 def test_structured_content_agrees_with_the_text(posthog: PostHog) -> None:
@@ -95,10 +97,10 @@ def test_structured_content_agrees_with_the_text(posthog: PostHog) -> None:
 
 @pytest.mark.parametrize(("limit", "has_more"), [(68, True), (69, False), (70, False)])
 def test_omitted_rows_are_always_reported(posthog: PostHog, limit: int, has_more: bool) -> None:
-    found = posthog.tools.result("posthog_query", query="SELECT uuid FROM events", limit=limit)
+    result = posthog.tools.result("posthog_query", query="SELECT uuid FROM events", limit=limit)
 
-    assert (found["returned"], found["hasMore"]) == (min(limit, 69), has_more)
-    assert bool(found["notes"]) is has_more
+    assert (result["returned"], result["hasMore"]) == (min(limit, 69), has_more)
+    assert bool(result["notes"]) is has_more
 
 
 def test_a_result_at_the_limit_of_the_query_is_reported_as_possibly_incomplete(posthog: PostHog) -> None:
@@ -113,10 +115,10 @@ def test_a_result_at_the_limit_of_the_query_is_reported_as_possibly_incomplete(p
 def test_an_insight_that_takes_too_long_is_returned_without_its_result(posthog: PostHog) -> None:
     posthog.fake.polls = 9
     posthog.tools.change(timeoutSeconds=1)
-    found = posthog.tools.result("posthog_get_insight", insightId=21)
+    result = posthog.tools.result("posthog_get_insight", insightId=21)
 
-    assert "result" not in found
-    assert 'queryId "q0001"' in found["notes"][0]
+    assert "result" not in result
+    assert 'queryId "q0001"' in result["notes"][0]
 
 
 def test_a_cached_result_is_marked_and_can_be_refreshed(posthog: PostHog) -> None:
@@ -140,25 +142,25 @@ def test_a_key_for_one_project_needs_no_project_parameter(plugboard: Plugboard, 
 
 def test_without_the_scope_to_list_projects_the_current_one_is_returned(posthog: PostHog) -> None:
     posthog.fake.keys["phx_demo"] = ApiKey(scopes=("feature_flag:read",))
-    found = posthog.tools.result("posthog_list_projects")
+    result = posthog.tools.result("posthog_list_projects")
 
-    assert [each["name"] for each in found["projects"]] == ["Acme Shop"]
-    assert "`organization:read`" in found["notes"][0]
+    assert [project["name"] for project in result["projects"]] == ["Acme Shop"]
+    assert "`organization:read`" in result["notes"][0]
 
 
 def test_the_first_of_many_projects_are_listed_and_any_is_found(posthog: PostHog) -> None:
-    posthog.fake.projects += [{**posthog.fake.projects[1], "id": each, "name": f"P{each}"} for each in range(130)]
-    found = posthog.tools.result("posthog_list_projects")
+    posthog.fake.projects += [{**posthog.fake.projects[1], "id": number, "name": f"P{number}"} for number in range(130)]
+    result = posthog.tools.result("posthog_list_projects")
 
-    assert len(found["projects"]) == 100
-    assert found["notes"] == ["These are the first 100 of 132: use `search` to find others."]
+    assert len(result["projects"]) == 100
+    assert result["notes"] == ["These are the first 100 of 132: use `search` to find others."]
     assert posthog.tools.result("posthog_list_projects", search="p129")["projects"][0]["id"] == "129"
 
 
 def test_a_link_identifies_an_object_and_its_project(posthog: PostHog) -> None:
-    found = posthog.tools.result("posthog_get_feature_flag", url=f"{US}/project/{SHOP}/feature_flags/7?tab=overview")
+    result = posthog.tools.result("posthog_get_feature_flag", url=f"{US}/project/{SHOP}/feature_flags/7?tab=overview")
 
-    assert found["featureFlag"]["key"] == "new-checkout"
+    assert result["featureFlag"]["key"] == "new-checkout"
     assert posthog.requests() == [f"{FLAGS}7/"]
 
 
@@ -171,9 +173,9 @@ def test_a_project_parameter_takes_precedence_over_a_link(posthog: PostHog) -> N
 
 def test_a_person_is_found_by_every_identifier(posthog: PostHog) -> None:
     names = (ADA, "501", "ada@globex.example", "anon-501", f"{US}/project/{SHOP}/person/ada%40globex.example")
-    found = [posthog.tools.result("posthog_get_person", personId=each)["person"]["uuid"] for each in names]
+    results = [posthog.tools.result("posthog_get_person", personId=name)["person"]["uuid"] for name in names]
 
-    assert found == [ADA] * 5
+    assert results == [ADA] * 5
 
 
 def test_a_distinct_id_that_looks_like_a_person_id_is_found(posthog: PostHog) -> None:
@@ -184,18 +186,18 @@ def test_a_distinct_id_that_looks_like_a_person_id_is_found(posthog: PostHog) ->
 
 
 def test_no_tool_shows_the_secrets_of_a_project(posthog: PostHog) -> None:
-    told = [
+    notes = [
         posthog.play("posthog_get_project", full=True),
         posthog.play("posthog_get", path=f"/api/projects/{SHOP}/"),
         posthog.play("posthog_list_projects"),
     ]
 
-    assert all("phs_canary" not in each for each in told)
-    assert "phc_acmeshop" in told[1]
+    assert all("phs_canary" not in note for note in notes)
+    assert "phc_acmeshop" in notes[1]
 
 
 @pytest.mark.parametrize(
-    ("path", "asked"),
+    ("path", "requested"),
     [
         ("/api/projects/1/actions", "/api/projects/1/actions/"),
         ("api/projects/1/actions/", "/api/projects/1/actions/"),
@@ -205,12 +207,12 @@ def test_no_tool_shows_the_secrets_of_a_project(posthog: PostHog) -> None:
     ],
 )
 def test_any_api_path_is_requested_from_the_posthog_of_this_server(
-    plugboard: Plugboard, provider: OAuthProvider, path: str, asked: str
+    plugboard: Plugboard, provider: OAuthProvider, path: str, requested: str
 ) -> None:
     with connected_posthog(plugboard, provider, strict=False) as posthog:
         posthog.play("posthog_get", path=path)
 
-        assert posthog.requests() == [f"GET {asked}"]
+        assert posthog.requests() == [f"GET {requested}"]
 
 
 @pytest.mark.parametrize(
@@ -245,9 +247,9 @@ def test_any_path_is_paged_to_its_end(plugboard: Plugboard, provider: OAuthProvi
         many(posthog, "actions", 30, note="x" * 3_000)
         seen, params = list[int](), {"limit": 20}
         while params:
-            found = posthog.tools.result("posthog_get", path=f"/api/projects/{SHOP}/actions/", params=params)
-            seen += [each["id"] for each in found["body"]["results"]]
-            params = found.get("nextParams", {})
+            result = posthog.tools.result("posthog_get", path=f"/api/projects/{SHOP}/actions/", params=params)
+            seen += [result["id"] for result in result["body"]["results"]]
+            params = result.get("nextParams", {})
 
         assert seen == list(range(1, 31))
 
@@ -281,4 +283,4 @@ def test_tools_of_two_posthog_servers_with_one_name_stay_distinct(posthog: PostH
     assert len(names) == 44
     assert posthog.tools.result("posthog_list_cohorts") == other.result("posthog_list_cohorts")
     posthog.tools.enable(other)
-    assert other.list_tools().keys() == {each for each in names if each.endswith(f"_{other.slug}")}
+    assert other.list_tools().keys() == {name for name in names if name.endswith(f"_{other.slug}")}

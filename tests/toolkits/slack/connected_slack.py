@@ -30,10 +30,10 @@ class Slack(ConnectedService):
         self.tenant.inject_fault("api", fault)
 
     def requests_of(self, method: str) -> list[RecordedRequest]:
-        return [each for each in self.tenant.requests_to("api") if each.path == f"/slack/api/{method}"]
+        return [request for request in self.tenant.requests_to("api") if request.path == f"/slack/api/{method}"]
 
     def methods(self) -> list[str]:
-        return [each.path.rpartition("/")[2] for each in self.tenant.requests_to("api")]
+        return [request.path.rpartition("/")[2] for request in self.tenant.requests_to("api")]
 
     def writes_done(self) -> int:
         return len(self.fake.posted)

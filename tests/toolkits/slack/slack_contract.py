@@ -27,26 +27,30 @@ LONGEST_MARKDOWN = 12_000
 
 
 @CONTRACT.validator
-def objections(path: str, seen: RecordedRequest) -> Iterator[str]:
+def objections(path: str, request: RecordedRequest) -> Iterator[str]:
     method = path.rpartition("/")[2]
     described = _specification()["paths"].get(f"/{method}")
     if described is None:
         yield "there is no such method"
         return
-    operation = described.get(seen.method.lower())
+    operation = described.get(request.method.lower())
     if operation is None:
-        yield f"it is not asked with {seen.method}"
+        yield f"it is not asked with {request.method}"
         return
-    is_json = seen.headers.get("content-type", "").startswith("application/json")
+    is_json = request.headers.get("content-type", "").startswith("application/json")
     if is_json and "application/json" not in operation["consumes"]:
         yield "it takes no JSON"
-    known = {each["name"]: each["type"] for each in operation["parameters"]} | SINCE_2020.get(method, {})
-    given = json.loads(seen.body) if is_json else {**seen.query, **seen.fields}
-    required = {each["name"] for each in operation["parameters"] if each.get("required") and each["name"] != "token"}
-    yield from (f"{name} is missing" for name in required - given.keys())
-    for name, value in given.items():
+    known = {parameter["name"]: parameter["type"] for parameter in operation["parameters"]} | SINCE_2020.get(method, {})
+    values = json.loads(request.body) if is_json else {**request.query, **request.fields}
+    required = {
+        parameter["name"]
+        for parameter in operation["parameters"]
+        if parameter.get("required") and parameter["name"] != "token"
+    }
+    yield from (f"{name} is missing" for name in required - values.keys())
+    for name, value in values.items():
         yield from _of_argument(known.get(name), name, value, is_json=is_json)
-    yield from _of_types(method, known, given)
+    yield from _of_types(method, known, values)
 
 
 def _of_argument(kind: str | None, name: str, value: Any, *, is_json: bool) -> Iterator[str]:
@@ -64,11 +68,11 @@ def _of_argument(kind: str | None, name: str, value: Any, *, is_json: bool) -> I
         yield f"{name} is too long"
 
 
-def _of_types(method: str, known: Mapping[str, str], given: Json) -> Iterator[str]:
+def _of_types(method: str, known: Mapping[str, str], arguments: Json) -> Iterator[str]:
     if method not in TYPES_OF:
         return
     read: dict[str, Callable[[Any], object]] = {"integer": int, "boolean": lambda value: value == "true"}
-    typed = {name: read.get(known.get(name, ""), str)(value) for name, value in given.items()}
+    typed = {name: read.get(known.get(name, ""), str)(value) for name, value in arguments.items()}
     for error in _arguments(TYPES_OF[method]).iter_errors(typed):
         yield error.message
 

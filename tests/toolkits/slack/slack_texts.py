@@ -23,7 +23,7 @@ SCOPES = ("channels:read", "channels:history", "groups:read", "groups:history", 
 
 
 def crowd(number: int, **more: Any) -> list[Json]:
-    return [channel(f"C0CROWD{each:04d}", f"crowd-{each}", purpose="x" * 250, **more) for each in range(number)]
+    return [channel(f"C0CROWD{index:04d}", f"crowd-{index}", purpose="x" * 250, **more) for index in range(number)]
 
 
 def crowded(number: int) -> Callable[[Slack], None]:
@@ -153,7 +153,7 @@ READING = Case(
         ),
         f"{Scene.HUGE}: few and long": SceneCall(
             FEW,
-            many_messages(*(message(at(6 - each), GRACE, f"{each} {'x' * 11_000}") for each in range(6))),
+            many_messages(*(message(at(6 - number), GRACE, f"{number} {'x' * 11_000}") for number in range(6))),
             runs_counted,
         ),
         f"{Scene.HUGE}: few and long, the page behind it": SceneCall(
@@ -161,7 +161,7 @@ READING = Case(
         ),
         Scene.HUGE: SceneCall(
             {"channelId": GENERAL, "limit": 999},
-            many_messages(*(message(at(120 - each), ADA, f"{each} {'x' * 1500}") for each in range(120))),
+            many_messages(*(message(at(120 - number), ADA, f"{number} {'x' * 1500}") for number in range(120))),
             lambda scene: outlined(runs_counted(scene)),
         ),
         f"{Scene.HUGE}: a name among too many": SceneCall({"channelId": "#no-such"}, crowded(1800)),

@@ -11,18 +11,18 @@ from tests.toolkits.slack.slack_texts import crowd
 
 @pytest.fixture
 def slack(plugboard: Plugboard, provider: OAuthProvider) -> Iterator[Slack]:
-    with connected_slack(plugboard, provider) as found:
-        yield found
+    with connected_slack(plugboard, provider) as service:
+        yield service
 
 
 def all_pages(slack: Slack, **args: Any) -> list[list[str]]:
     """The IDs of every page, to the end."""
-    return [[each["id"] for each in page["channels"]] for page in slack.pages(LIST, **args)]
+    return [[channel["id"] for channel in page["channels"]] for page in slack.pages(LIST, **args)]
 
 
 def test_structured_content_agrees_with_the_text(slack: Slack) -> None:
-    found = slack.tools.result(LIST, query="down")
-    assert found == {
+    result = slack.tools.result(LIST, query="down")
+    assert result == {
         "channels": [
             {
                 "id": "C0INCIDENT1",
@@ -41,7 +41,7 @@ def test_paging_lists_every_channel_once(slack: Slack) -> None:
     slack.fake.channels += crowd(230)
     pages = all_pages(slack, limit=90)
     assert [len(page) for page in pages] == [90, 90, 56]
-    assert len({each for page in pages for each in page}) == 236
+    assert len({item for page in pages for item in page}) == 236
 
 
 def test_empty_pages_of_slack_are_skipped(slack: Slack) -> None:
@@ -49,9 +49,9 @@ def test_empty_pages_of_slack_are_skipped(slack: Slack) -> None:
     assert all_pages(slack) == [
         ["C0GENERAL01", "C0RANDOM001", "C0SUPPORT01", "C0INCIDENT1", "C0NEWS00001", "C0LAUNCH001"]
     ]
-    asked = slack.requests_of("conversations.list")
-    assert len(asked) == 3
-    assert {(each.query["types"], each.query["exclude_archived"]) for each in asked} == {
+    requested = slack.requests_of("conversations.list")
+    assert len(requested) == 3
+    assert {(item.query["types"], item.query["exclude_archived"]) for item in requested} == {
         ("public_channel,private_channel", "true")
     }
 
@@ -62,7 +62,7 @@ def test_a_search_too_long_for_one_call_continues_in_the_next(slack: Slack) -> N
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "texts"),
     [
         ("#support", ["support"]),
         ("helpdesk", ["support"]),  # as it was called before
@@ -70,13 +70,13 @@ def test_a_search_too_long_for_one_call_continues_in_the_next(slack: Slack) -> N
         ("launch plan", ["launch-2027"]),
     ],
 )
-def test_a_search_covers_names_topics_and_purposes(slack: Slack, query: str, found: list[str]) -> None:
-    assert [each["name"] for each in slack.tools.result(LIST, search=query)["channels"]] == found
+def test_a_search_covers_names_topics_and_purposes(slack: Slack, query: str, texts: list[str]) -> None:
+    assert [channel["name"] for channel in slack.tools.result(LIST, search=query)["channels"]] == texts
 
 
 def test_channels_can_be_limited_to_those_of_the_bot(slack: Slack) -> None:
-    found = slack.tools.result(LIST, member_only="true", include_archived=True)["channels"]
-    assert [each["name"] for each in found] == [
+    result = slack.tools.result(LIST, member_only="true", include_archived=True)["channels"]
+    assert [item["name"] for item in result] == [
         "general",
         "support",
         "incidents",
@@ -84,7 +84,7 @@ def test_channels_can_be_limited_to_those_of_the_bot(slack: Slack) -> None:
         "launch-2027",
         "old-shop",
     ]
-    assert all(each["isMember"] for each in found)
+    assert all(item["isMember"] for item in result)
     assert slack.methods() == ["auth.test", "users.conversations"]
 
 
@@ -95,15 +95,15 @@ def test_a_full_channel_is_slacks_original_object(slack: Slack) -> None:
 @pytest.mark.parametrize("more", [{}, {"full": True}])
 def test_a_thousand_channels_are_returned_in_readable_parts(slack: Slack, more: dict[str, bool]) -> None:
     slack.fake.channels = crowd(300)
-    found = slack.all_items(LIST, "channels", limit=1000, **more)
-    assert [each["id"] for each in found] == [f"C0CROWD{each:04d}" for each in range(300)]
+    items = slack.all_items(LIST, "channels", limit=1000, **more)
+    assert [item["id"] for item in items] == [f"C0CROWD{number:04d}" for number in range(300)]
 
 
 def test_a_rate_limit_midway_leaves_the_rest_to_the_next_page(slack: Slack) -> None:
     slack.fake.channels += crowd(300)
     slack.fake.on_next("conversations.list", lambda work: work())
     slack.fake.rate_limit("conversations.list", seconds=60)
-    found = slack.tools.result(LIST, query="crowd-29")
-    assert [each["name"] for each in found["channels"]] == ["crowd-29"]
-    rest = slack.tools.result(LIST, query="crowd-29", cursor=found["nextCursor"])
-    assert [each["name"] for each in rest["channels"]] == [f"crowd-{each}" for each in range(290, 300)]
+    result = slack.tools.result(LIST, query="crowd-29")
+    assert [channel["name"] for channel in result["channels"]] == ["crowd-29"]
+    rest = slack.tools.result(LIST, query="crowd-29", cursor=result["nextCursor"])
+    assert [channel["name"] for channel in rest["channels"]] == [f"crowd-{number}" for number in range(290, 300)]

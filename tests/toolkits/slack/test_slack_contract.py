@@ -15,7 +15,7 @@ def post(method: str, body: str) -> RecordedRequest:
 
 
 @pytest.mark.parametrize(
-    "seen",
+    "recorded",
     [
         get("auth.test"),
         get("users.info", user="U0ADA000001"),
@@ -24,14 +24,14 @@ def post(method: str, body: str) -> RecordedRequest:
         get("conversations.replies", channel="C0GENERAL01", ts="1794819600.000200", limit="1"),
         post("chat.postMessage", '{"channel": "C0GENERAL01", "markdown_text": "**hi**", "reply_broadcast": true}'),
     ],
-    ids=lambda seen: seen.path.rpartition("/")[2],
+    ids=lambda recorded: recorded.path.rpartition("/")[2],
 )
-def test_requests_that_slack_accepts_pass(seen: RecordedRequest) -> None:
-    CONTRACT.assert_accepts(seen)
+def test_requests_that_slack_accepts_pass(recorded: RecordedRequest) -> None:
+    CONTRACT.assert_accepts(recorded)
 
 
 @pytest.mark.parametrize(
-    ("seen", "complaint"),
+    ("recorded", "complaint"),
     [
         (get("conversations.lists"), "no such method"),
         (get("chat.postMessage", channel="C0GENERAL01", text="hi"), "not asked with GET"),
@@ -48,5 +48,5 @@ def test_requests_that_slack_accepts_pass(seen: RecordedRequest) -> None:
         (post("chat.postMessage", f'{{"channel": "C0GENERAL01", "markdown_text": "{"a" * 12_001}"}}'), "too long"),
     ],
 )
-def test_requests_that_slack_would_refuse_are_detected(seen: RecordedRequest, complaint: str) -> None:
-    CONTRACT.assert_refuses(seen, complaint)
+def test_requests_that_slack_would_refuse_are_detected(recorded: RecordedRequest, complaint: str) -> None:
+    CONTRACT.assert_refuses(recorded, complaint)

@@ -23,16 +23,16 @@ READS = CALLS[:2]
 
 @pytest.fixture
 def slack(plugboard: Plugboard, provider: OAuthProvider) -> Iterator[Slack]:
-    with connected_slack(plugboard, provider) as found:
-        yield found
+    with connected_slack(plugboard, provider) as service:
+        yield service
 
 
 @pytest.fixture
 def rotating(plugboard: Plugboard, provider: OAuthProvider) -> Iterator[Slack]:
     """Of an app that has token rotation on."""
     provider.tenant("slack").configure(gives_refresh=True, access_life=43200.0, expires_in=43200.0)
-    with connected_slack(plugboard, provider) as found:
-        yield found
+    with connected_slack(plugboard, provider) as service:
+        yield service
 
 
 def expire_first(slack: Slack, work: Any) -> Response:

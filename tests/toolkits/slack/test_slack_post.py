@@ -14,13 +14,13 @@ REPLY = {"channel": INCIDENTS, "threadTs": OUTAGE, "text": "Thanks!"}
 
 @pytest.fixture
 def slack(plugboard: Plugboard, provider: OAuthProvider) -> Iterator[Slack]:
-    with connected_slack(plugboard, provider) as found:
-        yield found
+    with connected_slack(plugboard, provider) as service:
+        yield service
 
 
 def sent(slack: Slack) -> list[dict[str, object]]:
     """The messages as Slack was given them."""
-    return [each["asked"] for each in slack.fake.posted]
+    return [item["asked"] for item in slack.fake.posted]
 
 
 def test_a_message_is_posted_as_markdown(slack: Slack) -> None:
@@ -38,16 +38,16 @@ def test_structured_content_agrees_with_the_text(slack: Slack) -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "given"),
+    ("form", "value"),
     [
         ("mrkdwn", {"text": "<@U0ADA000001> a *b* & c"}),
         ("plain", {"text": "&lt;@U0ADA000001&gt; a *b* &amp; c", "mrkdwn": False}),
         ("markdown", {"markdown_text": "<@U0ADA000001> a *b* & c"}),
     ],
 )
-def test_a_message_can_be_posted_in_three_forms(slack: Slack, form: str, given: dict[str, object]) -> None:
+def test_a_message_can_be_posted_in_three_forms(slack: Slack, form: str, value: dict[str, object]) -> None:
     slack.tools.result(POST, channel_id=GENERAL, message="<@U0ADA000001> a *b* & c", format=form)
-    assert sent(slack) == [{"channel": GENERAL, **given}]
+    assert sent(slack) == [{"channel": GENERAL, **value}]
 
 
 def test_a_reply_is_posted_in_its_thread(slack: Slack) -> None:
@@ -70,8 +70,8 @@ def test_a_reply_can_be_shown_in_the_channel_too(slack: Slack) -> None:
     ],
 )
 def test_a_reply_finds_its_thread_by_every_form_of_its_address(slack: Slack, args: dict[str, object]) -> None:
-    found = slack.tools.result(POST, **args, text="Thanks!")
-    assert (found["channel"], found["threadTs"]) == (INCIDENTS, OUTAGE)
+    result = slack.tools.result(POST, **args, text="Thanks!")
+    assert (result["channel"], result["threadTs"]) == (INCIDENTS, OUTAGE)
     assert sent(slack)[0]["thread_ts"] == OUTAGE
 
 
@@ -124,9 +124,9 @@ def test_a_message_of_the_maximum_length_is_posted_completely(slack: Slack, form
 )
 def test_nothing_is_posted_twice(slack: Slack, fault: Fault, posted: int, kind: str | None) -> None:
     slack.inject_fault_after_identity(fault)
-    called = slack.tools.call(POST, channel=GENERAL, text="Once")
+    result = slack.tools.call(POST, channel=GENERAL, text="Once")
     assert len(slack.fake.posted) == posted
-    assert called.get("error", {}).get("kind") == kind
+    assert result.get("error", {}).get("kind") == kind
 
 
 @pytest.mark.parametrize(
@@ -144,15 +144,15 @@ def test_nothing_is_posted_twice_after_any_error_of_slack(
     slack: Slack, error: str, is_done: bool, posted: int, kind: str | None
 ) -> None:
     slack.fake.inject_error("chat.postMessage", error, done=is_done)
-    called = slack.tools.call(POST, channel=GENERAL, text="Once")
+    result = slack.tools.call(POST, channel=GENERAL, text="Once")
     assert len(slack.fake.posted) == posted
-    assert called.get("error", {}).get("kind") == kind
+    assert result.get("error", {}).get("kind") == kind
 
 
 def test_a_post_succeeds_though_the_response_has_no_message(slack: Slack) -> None:
     slack.fake.on_next("chat.postMessage", lambda work: (work(), json_response({"ok": True}))[1])
-    found = slack.tools.result(POST, channel=GENERAL, text="Hi")
-    assert found == {"channel": GENERAL, "ts": "", "url": "https://acme.slack.com/archives/C0GENERAL01"}
+    result = slack.tools.result(POST, channel=GENERAL, text="Hi")
+    assert result == {"channel": GENERAL, "ts": "", "url": "https://acme.slack.com/archives/C0GENERAL01"}
 
 
 def test_a_lone_surrogate_in_the_response_does_not_fail_a_post(slack: Slack) -> None:

@@ -62,22 +62,22 @@ class Internet:
         lasting: bool = False,  # noqa: ARG002  the port has it
     ) -> AsyncIterator[ScriptedPage]:
         self.requests.append((method, url, headers, body))
-        found = self.pages.get(url, NOT_FOUND)
-        if isinstance(found, UpstreamError):
-            raise found
-        yield found if isinstance(found, ScriptedPage) else ScriptedPage(body=json.dumps(found).encode())
+        result = self.pages.get(url, NOT_FOUND)
+        if isinstance(result, UpstreamError):
+            raise result
+        yield result if isinstance(result, ScriptedPage) else ScriptedPage(body=json.dumps(result).encode())
 
 
 def server_metadata(issuer: str = ISSUER, **changed: Any) -> Json:
     """The metadata of a good authorization server. What is None is left out."""
-    said = {
+    text = {
         "issuer": issuer,
         "authorization_endpoint": f"{issuer}/authorize",
         "token_endpoint": f"{issuer}/token",
         "registration_endpoint": f"{issuer}/register",
         "code_challenge_methods_supported": ["S256"],
     }
-    return {name: value for name, value in (said | changed).items() if value is not None}
+    return {name: value for name, value in (text | changed).items() if value is not None}
 
 
 def resource_metadata(resource: object = MCP, *servers: str, **more: object) -> Json:

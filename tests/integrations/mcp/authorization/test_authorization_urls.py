@@ -43,10 +43,10 @@ HOSTILE = [
 
 @pytest.mark.parametrize("text", GOOD)
 def test_a_plain_url_is_valid_and_unchanged(text: str) -> None:
-    found = parse_url(text)
+    url = parse_url(text)
 
-    assert found
-    assert found.text == text
+    assert url
+    assert url.text == text
 
 
 @pytest.mark.requirement("OAU-08")
@@ -65,10 +65,10 @@ def test_an_ambiguous_url_is_refused(text: str) -> None:
     ],
 )
 def test_a_resource_identifier_is_canonical_and_has_no_query(text: str, canonical: str) -> None:
-    found = parse_url(text)
+    url = parse_url(text)
 
-    assert found
-    assert found.canonical == canonical
+    assert url
+    assert url.canonical == canonical
 
 
 @pytest.mark.requirement("OAU-10")
@@ -115,10 +115,10 @@ def test_a_resource_is_the_server_or_a_parent_of_it(resource: str, url: str, hol
     ],
 )
 def test_a_well_known_path_is_inserted_or_appended(issuer: str, inserted: str, appended: str) -> None:
-    found = parse_url(issuer)
+    url = parse_url(issuer)
 
-    assert found
-    assert (found.well_known("x"), found.below("x")) == (inserted, appended)
+    assert url
+    assert (url.well_known("x"), url.below("x")) == (inserted, appended)
 
 
 @pytest.mark.requirement("OAU-08")

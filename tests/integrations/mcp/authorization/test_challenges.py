@@ -46,9 +46,9 @@ def test_a_header_without_bearer_parameters_is_no_challenge(headers: str | list[
 
 
 def test_several_headers_form_one_challenge_and_the_first_value_wins() -> None:
-    said = ['Basic realm="never closed', 'Bearer scope="first"', 'Bearer scope="second", error="invalid_token"']
+    text = ['Basic realm="never closed', 'Bearer scope="first"', 'Bearer scope="second", error="invalid_token"']
 
-    assert challenge_of(said) == Challenge(scopes=("first",), error="invalid_token")
+    assert challenge_of(text) == Challenge(scopes=("first",), error="invalid_token")
 
 
 def test_escaped_characters_are_unescaped() -> None:

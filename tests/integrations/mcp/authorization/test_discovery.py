@@ -41,9 +41,9 @@ async def test_a_challenge_leads_to_the_authorization_server() -> None:
         token_endpoint_auth_methods_supported=["none", "tls_client_auth", "client_secret_post"],
     )
 
-    found = await discover(internet, MCP)
+    authorization = await discover(internet, MCP)
 
-    assert found.provider == AuthorizationServer(
+    assert authorization.provider == AuthorizationServer(
         authorize_url=f"{ISSUER}/authorize",
         token_url=f"{ISSUER}/token",
         issuer=ISSUER,
@@ -51,20 +51,32 @@ async def test_a_challenge_leads_to_the_authorization_server() -> None:
         resource=MCP,
         revocation=Revocation(f"{ISSUER}/revoke", {"refresh": "token", "access": "token"}),
     )
-    assert (found.scopes, found.resource, found.registration_url) == (("files:read",), MCP, f"{ISSUER}/register")
-    assert found.takes_metadata_document
-    assert found.auth_methods == ("client_secret_post", "none")
-    assert found.grant_types == ("authorization_code", "refresh_token")
-    assert found.source == "prm"
+    assert (authorization.scopes, authorization.resource, authorization.registration_url) == (
+        ("files:read",),
+        MCP,
+        f"{ISSUER}/register",
+    )
+    assert authorization.takes_metadata_document
+    assert authorization.auth_methods == ("client_secret_post", "none")
+    assert authorization.grant_types == ("authorization_code", "refresh_token")
+    assert authorization.source == "prm"
     assert internet.requested_urls == [f"{PROTECTED}/team/mcp", METADATA]
 
 
 async def test_absent_metadata_is_not_assumed() -> None:
-    found = await discover(protected(registration_endpoint=None), MCP)
+    authorization = await discover(protected(registration_endpoint=None), MCP)
 
-    assert (found.scopes, found.registration_url, found.takes_metadata_document) == ((), None, False)
-    assert (found.provider.promises_issuer, found.provider.revocation, found.grant_types) == (False, None, ())
-    assert found.auth_methods == ("client_secret_basic",)
+    assert (authorization.scopes, authorization.registration_url, authorization.takes_metadata_document) == (
+        (),
+        None,
+        False,
+    )
+    assert (authorization.provider.promises_issuer, authorization.provider.revocation, authorization.grant_types) == (
+        False,
+        None,
+        (),
+    )
+    assert authorization.auth_methods == ("client_secret_basic",)
 
 
 async def test_the_metadata_url_of_a_challenge_takes_precedence() -> None:
@@ -79,9 +91,9 @@ async def test_the_metadata_url_of_a_challenge_takes_precedence() -> None:
 async def test_a_known_challenge_needs_no_probe() -> None:
     internet = protected()
 
-    found = await discover(internet, MCP, challenge=Challenge(scopes=("files:write",)))
+    authorization = await discover(internet, MCP, challenge=Challenge(scopes=("files:write",)))
 
-    assert found.scopes == ("files:write",)
+    assert authorization.scopes == ("files:write",)
     assert {method for method, *_ in internet.requests} == {"GET"}
 
 
@@ -89,9 +101,9 @@ async def test_a_known_challenge_needs_no_probe() -> None:
 async def test_without_a_usable_metadata_url_the_well_known_urls_are_tried(place: str) -> None:
     internet = protected()
 
-    found = await discover(internet, MCP, challenge=Challenge(place))
+    authorization = await discover(internet, MCP, challenge=Challenge(place))
 
-    assert found.provider.issuer == ISSUER
+    assert authorization.provider.issuer == ISSUER
 
 
 @pytest.mark.parametrize(
@@ -110,18 +122,18 @@ async def test_without_a_usable_metadata_url_the_well_known_urls_are_tried(place
 async def test_metadata_is_requested_at_the_path_and_then_at_the_root(gone: ScriptedPage) -> None:
     internet = protected({f"{PROTECTED}/team/mcp": gone, PROTECTED: resource_metadata(SITE)})
 
-    found = await discover(internet, MCP)
+    authorization = await discover(internet, MCP)
 
     assert internet.requested_urls == [f"{PROTECTED}/team/mcp", PROTECTED, METADATA]
-    assert found.resource == found.provider.resource == SITE
+    assert authorization.resource == authorization.provider.resource == SITE
 
 
 @pytest.mark.requirement("OAU-10")
 @pytest.mark.parametrize("resource", [SITE, f"{SITE}/", f"{SITE}/team/", "HTTPS://mcp.example.com/team/mcp"])
 async def test_the_published_resource_identifier_is_requested(resource: str) -> None:
-    found = await discover(protected({f"{PROTECTED}/team/mcp": resource_metadata(resource)}), MCP)
+    authorization = await discover(protected({f"{PROTECTED}/team/mcp": resource_metadata(resource)}), MCP)
 
-    assert found.resource == found.provider.resource == resource
+    assert authorization.resource == authorization.provider.resource == resource
 
 
 @pytest.mark.requirement("OAU-10")
@@ -171,9 +183,9 @@ async def test_an_issuer_must_match_its_metadata_to_the_byte(claimed: str) -> No
 
 
 async def test_a_trailing_slash_of_an_issuer_is_tolerated_and_its_metadata_spelling_is_kept() -> None:
-    found = await discover(protected(issuer=f"{ISSUER}/"), MCP)
+    authorization = await discover(protected(issuer=f"{ISSUER}/"), MCP)
 
-    assert found.provider.issuer == f"{ISSUER}/"
+    assert authorization.provider.issuer == f"{ISSUER}/"
 
 
 async def test_metadata_of_another_issuer_does_not_hide_the_right_one() -> None:
@@ -182,9 +194,9 @@ async def test_metadata_of_another_issuer_does_not_hide_the_right_one() -> None:
     right = {f"{tenant}/.well-known/openid-configuration": server_metadata(tenant)}
     resource = {f"{PROTECTED}/team/mcp": resource_metadata(MCP, tenant)}
 
-    found = await discover(protected(answers_everything | right | resource), MCP)
+    authorization = await discover(protected(answers_everything | right | resource), MCP)
 
-    assert found.provider.token_url == f"{tenant}/token"
+    assert authorization.provider.token_url == f"{tenant}/token"
 
 
 @pytest.mark.requirement("OAU-03")
@@ -204,9 +216,11 @@ async def test_an_endpoint_that_is_no_https_url_is_refused(name: str, url: objec
 
 @pytest.mark.requirement("OAU-08")
 async def test_an_optional_endpoint_with_an_invalid_url_is_left_out() -> None:
-    found = await discover(protected(registration_endpoint="http://as.example.com/r", revocation_endpoint="x"), MCP)
+    authorization = await discover(
+        protected(registration_endpoint="http://as.example.com/r", revocation_endpoint="x"), MCP
+    )
 
-    assert (found.registration_url, found.provider.revocation) == (None, None)
+    assert (authorization.registration_url, authorization.provider.revocation) == (None, None)
 
 
 @pytest.mark.requirement("OAU-09")
@@ -286,8 +300,8 @@ async def test_missing_metadata_named_by_a_challenge_is_an_error() -> None:
 
 @pytest.mark.parametrize("size", [262_144, 262_145])
 async def test_metadata_is_limited_to_256_kib(size: int) -> None:
-    said = json.dumps(server_metadata()).encode()
-    internet = protected({METADATA: ScriptedPage(body=said.ljust(size))})
+    text = json.dumps(server_metadata()).encode()
+    internet = protected({METADATA: ScriptedPage(body=text.ljust(size))})
 
     if size > 262_144:
         assert await refusal_reason(internet) == "unreadable"
@@ -299,10 +313,10 @@ async def test_metadata_is_limited_to_256_kib(size: int) -> None:
 async def test_a_server_without_metadata_of_its_own_is_its_own_authorization_server(name: str) -> None:
     internet = Internet({MCP: unauthorized(), OWN_METADATA: server_metadata(SITE) | {"issuer": name}})
 
-    found = await discover(internet, MCP, challenge=None)
+    authorization = await discover(internet, MCP, challenge=None)
 
-    assert (found.source, found.resource, found.provider.issuer) == ("2025-03-26", MCP, name)
-    assert found.provider.token_url == f"{SITE}/token"
+    assert (authorization.source, authorization.resource, authorization.provider.issuer) == ("2025-03-26", MCP, name)
+    assert authorization.provider.token_url == f"{SITE}/token"
 
 
 @pytest.mark.requirement("OAU-04")
@@ -313,11 +327,16 @@ async def test_a_server_as_its_own_issuer_cannot_name_another() -> None:
 
 
 async def test_without_metadata_the_default_endpoints_of_2025_03_26_are_used() -> None:
-    found = await discover(Internet({f"{MCP}?key=k": unauthorized()}), f"{MCP}?key=k")
+    authorization = await discover(Internet({f"{MCP}?key=k": unauthorized()}), f"{MCP}?key=k")
 
-    assert found.provider == AuthorizationServer(f"{SITE}/authorize", f"{SITE}/token", issuer=SITE, resource=MCP)
-    assert (found.registration_url, found.auth_methods) == (f"{SITE}/register", ("client_secret_basic",))
-    assert found.provider.pkce
+    assert authorization.provider == AuthorizationServer(
+        f"{SITE}/authorize", f"{SITE}/token", issuer=SITE, resource=MCP
+    )
+    assert (authorization.registration_url, authorization.auth_methods) == (
+        f"{SITE}/register",
+        ("client_secret_basic",),
+    )
+    assert authorization.provider.pkce
 
 
 async def test_an_ambiguous_url_gets_no_request() -> None:

@@ -7,7 +7,7 @@ OFFLINE = {"scopes_supported": ["files:read", "offline_access"]}
 
 
 @pytest.mark.parametrize(
-    ("challenged", "supported", "asked"),
+    ("challenged", "supported", "requested"),
     [
         (("files:write",), ["files:read"], ("files:write",)),
         (None, ["files:read", "files:write", "files:read"], ("files:read", "files:write")),
@@ -19,15 +19,15 @@ OFFLINE = {"scopes_supported": ["files:read", "offline_access"]}
     ],
 )
 async def test_scopes_are_those_of_the_challenge_or_else_of_the_resource(
-    challenged: tuple[str, ...] | None, supported: object, asked: tuple[str, ...]
+    challenged: tuple[str, ...] | None, supported: object, requested: tuple[str, ...]
 ) -> None:
     internet = protected({f"{PROTECTED}/team/mcp": resource_metadata(scopes_supported=supported)})
 
-    assert (await discover(internet, MCP, challenge=Challenge(scopes=challenged))).scopes == asked
+    assert (await discover(internet, MCP, challenge=Challenge(scopes=challenged))).scopes == requested
 
 
 @pytest.mark.parametrize(
-    ("supported", "server", "asked"),
+    ("supported", "server", "requested"),
     [
         (["files:read"], OFFLINE, ("files:read", "offline_access")),
         (["files:read", "offline_access"], OFFLINE, ("files:read", "offline_access")),
@@ -39,11 +39,11 @@ async def test_scopes_are_those_of_the_challenge_or_else_of_the_resource(
     ],
 )
 async def test_offline_access_is_requested_if_supported(
-    supported: object, server: dict[str, object], asked: tuple[str, ...]
+    supported: object, server: dict[str, object], requested: tuple[str, ...]
 ) -> None:
     internet = protected({f"{PROTECTED}/team/mcp": resource_metadata(scopes_supported=supported)}, **server)
 
-    assert (await discover(internet, MCP)).scopes == asked
+    assert (await discover(internet, MCP)).scopes == requested
 
 
 async def test_client_credentials_need_neither_pkce_nor_an_authorization_endpoint() -> None:
@@ -56,10 +56,10 @@ async def test_client_credentials_need_neither_pkce_nor_an_authorization_endpoin
         **OFFLINE,
     )
 
-    found = await discover(machines, MCP, grant="client_credentials")
+    authorization = await discover(machines, MCP, grant="client_credentials")
 
-    assert (found.provider.authorize_url, found.provider.token_url) == ("", f"{ISSUER}/token")
-    assert found.scopes == ("files:read",)
-    assert found.auth_methods == ("client_secret_basic", "private_key_jwt")
+    assert (authorization.provider.authorize_url, authorization.provider.token_url) == ("", f"{ISSUER}/token")
+    assert authorization.scopes == ("files:read",)
+    assert authorization.auth_methods == ("client_secret_basic", "private_key_jwt")
     with pytest.raises(NotAuthorizable):
         await discover(machines, MCP)

@@ -39,7 +39,7 @@ class ConstantServer(FakeMcpServer):
         super().__init__()
         self.always = reply
 
-    def respond(self, seen: McpRequest) -> McpResponse:  # noqa: ARG002  whatever it was
+    def respond(self, request: McpRequest) -> McpResponse:  # noqa: ARG002  whatever it was
         return self.always
 
 
@@ -84,17 +84,17 @@ async def test_a_server_without_authorization_is_not_connectable(server: type[Fa
 async def test_a_public_server_with_metadata_is_connectable() -> None:
     site = Site(ModernServer(), PROTECTED, METADATA)
 
-    found = await discovered_at(site)
+    authorization = await discovered_at(site)
 
-    assert (found.source, found.resource, found.provider.issuer) == ("prm", site.url, site.url)
+    assert (authorization.source, authorization.resource, authorization.provider.issuer) == ("prm", site.url, site.url)
 
 
 async def test_a_401_to_the_first_request_is_a_challenge() -> None:
     server = ConstantServer(unauthorized())
 
-    found = await discovered_at(Site(server, PROTECTED, METADATA))
+    authorization = await discovered_at(Site(server, PROTECTED, METADATA))
 
-    assert found.scopes == ("files:read",)
+    assert authorization.scopes == ("files:read",)
     assert server.methods == ["server/discover"]
     assert "authorization" not in server.requests[0].headers
 
@@ -103,15 +103,15 @@ async def test_a_401_to_the_first_request_is_a_challenge() -> None:
 async def test_a_server_with_a_public_handshake_is_probed_for_its_tools(server: type[FakeMcpServer]) -> None:
     fake = server(tools_list=lambda _: unauthorized())
 
-    found = await discovered_at(Site(fake, METADATA))
+    authorization = await discovered_at(Site(fake, METADATA))
 
-    assert (found.source, found.scopes) == ("2025-03-26", ("files:read",))
+    assert (authorization.source, authorization.scopes) == ("2025-03-26", ("files:read",))
 
 
 async def test_a_401_to_a_legacy_stream_is_a_challenge() -> None:
     class OnlyStreams(FakeMcpServer):
-        def respond(self, seen: McpRequest) -> McpResponse:
-            return unauthorized() if seen.http_method == "GET" else McpResponse(405)
+        def respond(self, request: McpRequest) -> McpResponse:
+            return unauthorized() if request.http_method == "GET" else McpResponse(405)
 
     assert (await discovered_at(Site(OnlyStreams(), METADATA))).scopes == ("files:read",)
 
@@ -149,7 +149,7 @@ async def test_a_server_of_an_unknown_version_cannot_be_probed() -> None:
 
 
 async def test_a_server_without_tools_needs_no_authorization() -> None:
-    server = ModernServer(tools_list=lambda seen: error(seen, -32601, "Method not found", 404))
+    server = ModernServer(tools_list=lambda request: error(request, -32601, "Method not found", 404))
 
     with pytest.raises(NotAuthorizable) as caught:
         await discovered_at(Site(server, METADATA))

@@ -45,7 +45,7 @@ def answering(**said: object) -> Internet:
 async def test_a_registration_has_complete_client_metadata() -> None:
     internet = answering()
 
-    found = await register(internet, await discovered(scopes=["files:read", "files:write"]))
+    client = await register(internet, await discovered(scopes=["files:read", "files:write"]))
 
     [(method, url, headers, body)] = internet.requests
     assert (method, url, headers["Content-Type"]) == ("POST", REGISTER, "application/json")
@@ -59,12 +59,12 @@ async def test_a_registration_has_complete_client_metadata() -> None:
         "token_endpoint_auth_method": "client_secret_basic",
         "scope": "files:read files:write",
     }
-    assert found == RegisteredClient(OAuthClient("c-1", "client_secret_basic", "s-1"), None)
+    assert client == RegisteredClient(OAuthClient("c-1", "client_secret_basic", "s-1"), None)
 
 
 def sent(internet: Internet) -> dict[str, Any]:
-    said: dict[str, Any] = json.loads(internet.requests[0][3])
-    return said
+    text: dict[str, Any] = json.loads(internet.requests[0][3])
+    return text
 
 
 @pytest.mark.parametrize("callback", ["http://localhost:8400/cb", "http://127.0.0.1:8400/cb", "http://[::1]/cb"])
@@ -153,8 +153,8 @@ async def test_an_unusable_registration_response_is_refused(answer: dict[str, An
 
 @pytest.mark.parametrize("status", [301, 307, 400, 401, 403, 404, 405])
 async def test_a_refusal_says_what_to_do_without_text_of_the_server(status: int) -> None:
-    told = json.dumps({"error": "invalid_redirect_uri", "error_description": "<script>canary</script>"}).encode()
-    internet = Internet({REGISTER: ScriptedPage(status, told, {"location": "https://evil.example.com/"})})
+    body = json.dumps({"error": "invalid_redirect_uri", "error_description": "<script>canary</script>"}).encode()
+    internet = Internet({REGISTER: ScriptedPage(status, body, {"location": "https://evil.example.com/"})})
 
     with pytest.raises(NotAuthorizable) as caught:
         await register(internet, await discovered())
