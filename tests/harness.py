@@ -1,4 +1,4 @@
-"""A served Plugboard for tests to call over HTTP, and callers to do it with."""
+"""A served Plugboard and HTTP clients for it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from api.servers.repository import server_key
 from demo.serving import PATIENCE_SECONDS, listening
 from integrations import Service
 
-NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # made once: a client that makes its own takes 15 ms
+NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # shared: creating a context takes 15 ms
 
 WEATHER = {
     "name": "Weather API",
@@ -66,7 +66,7 @@ def bearer(key: str) -> list[tuple[bytes, bytes]]:
 
 @dataclass
 class Workspace:
-    """A workspace of a test's own, and its first admin."""
+    """A workspace of one test, with its first admin key."""
 
     plugboard: Plugboard
     id: str
@@ -97,7 +97,7 @@ class Workspace:
         return _created(self.admin.post(self.servers, json=WEATHER | changed))
 
     def make_silent_server(self) -> dict[str, Any]:
-        """One without credentials, since it points elsewhere now than they were entered for: nobody is ever asked."""
+        """A server without credentials, because its origin changed after they were entered: no request is ever sent."""
         path = f"{self.servers}/{self.make_server()['id']}"
         moved = self.admin.put(path, json={"url": "https://moved.weather.example.com/mcp"})
         assert moved.json()["configured"] == []
@@ -114,7 +114,7 @@ class Workspace:
         return self.plugboard.caller(self.make_key(scope, **changed)["apiKey"])
 
     def stored_credentials(self, server_id: str) -> dict[str, str]:
-        """What is stored of a server's `config`, in the clear, read as another process would."""
+        """The stored `config` of a server in plaintext, read by a new container."""
         return asyncio.run(_unsealed(self, server_id))
 
 
@@ -182,7 +182,7 @@ async def _unsealed(workspace: Workspace, server_id: str) -> dict[str, str]:
 
 
 def error_paths(response: httpx2.Response) -> list[str]:
-    """The paths of what was wrong with a request."""
+    """The paths of the errors of a 422 response."""
     assert response.status_code == 422, response.text
     assert response.headers["Content-Type"] == "application/problem+json"
     return [error["path"] for error in response.json()["errors"]]

@@ -18,7 +18,7 @@ Edit = Callable[[Item], Item]
 
 
 def edited(workspace: Workspace, key_id: str, edit: Edit) -> None:
-    """As somebody with rights on the table would."""
+    """Edits a record directly in the table."""
 
     async def write() -> None:
         parts = await build_container(workspace.plugboard.settings)

@@ -30,7 +30,7 @@ CLOCK = StillClock()
 
 
 class OneSecret(AuthenticationScheme):
-    """Seals for everybody with the same secret."""
+    """Uses the given credentials as the sealing secret."""
 
     async def sealing_secret(self, credentials: str) -> Secret:
         return Secret(credentials)
@@ -78,7 +78,7 @@ def run_once(store: FailingStore, body: object = None) -> IdempotentCall:
 
 
 class Work:
-    """Counts how often it is done, and ends with what it is told to."""
+    """Counts its runs and ends with the given outcome."""
 
     def __init__(self, ends: Exception | None = None) -> None:
         self.done = 0

@@ -35,7 +35,7 @@ def everything(workspace: Workspace) -> dict[str, str]:
 
 
 def missing(ids: Mapping[str, str]) -> dict[str, str]:
-    """Ids that could be: of the same workspace, of the same time, and nobody has them."""
+    """Well-formed ids of the workspace that belong to no object."""
     return {name: text[:-6] + "000000" for name, text in ids.items()}
 
 

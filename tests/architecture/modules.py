@@ -110,7 +110,7 @@ def _dotted(node: ast.AST) -> str | None:
 
 
 def cycles(edges: dict[str, set[str]]) -> list[list[str]]:
-    """Every closed way through the edges, each told once, from its first name in order."""
+    """Every cycle in the edges once, starting with its alphabetically first name."""
     results: list[list[str]] = []
 
     def walk(start: str, here: str, way: list[str], among: Collection[str]) -> None:

@@ -22,7 +22,7 @@ NOW = CALL.at + 10
 
 
 class FlakyStore(SqliteStore):
-    """Busy as often as it is told; before it says so, it may have written all the same."""
+    """A store that is busy a given number of times and may have written before it reports that."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)

@@ -91,7 +91,7 @@ SCENARIOS: Mapping[str, ScenarioClient] = {
     "json-schema-2020-12-preservation": send_schema_back,
 }
 
-# All others are played as Plugboard is: nobody is there to be asked anything.
+# All other scenarios run as in Plugboard, without a respondent.
 WITH_RESPONDENT = {"elicitation-sep1034-client-defaults", "sep-2322-client-request-state"}
 
 

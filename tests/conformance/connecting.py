@@ -37,7 +37,7 @@ class Product:
     agent: str
 
     def connect(self) -> Mapping[str, str]:
-        """What the last page was told, or the code of the problem that kept anybody from being sent anywhere."""
+        """The parameters of the last page, or the code of the problem that prevented the redirect."""
         response = self.workspace.admin.get(f"{self.workspace.servers}/{self.server}/oauth/authorize")
         if response.status_code != 200:
             return {"error": str(response.json()["code"])}
@@ -74,7 +74,7 @@ def use(url: str, _context: Json) -> None:
 
 
 def use_given_context(url: str, context: Json) -> None:
-    """With the client that somebody has registered by hand."""
+    """Connects with a manually registered client."""
     with product(url, config={"clientId": context["client_id"], "clientSecret": context["client_secret"]}) as product_:
         connect_until_it_works(product_)
 
@@ -85,7 +85,7 @@ def use_with_document(url: str, _context: Json) -> None:
 
 
 def use_client_credentials(url: str, context: Json) -> None:
-    """Nobody consents: the client asks for itself."""
+    """Uses client credentials, without a user's consent."""
     secret = {"clientSecret": "client_secret", "privateKey": "private_key_pem"}
     config = {name: context[text] for name, text in secret.items() if text in context}
     config["clientId"] = context["client_id"]
@@ -95,7 +95,7 @@ def use_client_credentials(url: str, context: Json) -> None:
 
 
 def give_up(url: str, _context: Json) -> None:
-    """However often somebody consents, it is not enough."""
+    """Expects that repeated consent does not suffice."""
     with product(url) as product_:
         for _ in range(MAX_CONNECTS):
             product_.connect()

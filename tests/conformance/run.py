@@ -147,7 +147,7 @@ def bring_up_loopback() -> None:
 
 
 def enter_network_namespace() -> None:
-    """Starts over; root in there is whoever it was outside."""
+    """Restarts this program in a user and network namespace."""
     if not NODE.exists() or not SUITE.exists():
         sys.exit("The conformance suite is not installed: run `npm ci` in tests/tools (Linux on x64).")
     program = [sys.executable, "-m", "tests.conformance.run", ISOLATED]

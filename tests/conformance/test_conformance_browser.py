@@ -13,7 +13,7 @@ PAGE = b'<form method="post"><button>Connect</button></form>'
 
 
 class OtherHost:
-    """Sends everybody back to where they say they came from."""
+    """Redirects every request to the URL in its query."""
 
     def __init__(self) -> None:
         self.seen: list[dict[str, str]] = []

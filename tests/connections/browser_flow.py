@@ -42,7 +42,7 @@ class ConnectableServer:
         return self.workspace.admin.get(f"{self.path}/oauth/authorize", params=query)
 
     def page(self, **query: str) -> str:
-        """The path of the page on which somebody goes on."""
+        """The path of the consent page."""
         response = self.start(**query)
         assert response.status_code == 200, response.text
         return urlsplit(response.json()["authUrl"]).path
@@ -69,7 +69,7 @@ class ConnectableServer:
         return [item["action"] for item in reversed(records) if item["target"]["id"] == self.id]
 
     def assert_untouched(self) -> None:
-        """Nobody was asked for tokens, and nothing of a connection is stored."""
+        """No token request was sent, and no connection is stored."""
         assert self.tenant.requests_to("token") == []
         self.assert_not_connected()
 

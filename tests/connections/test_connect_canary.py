@@ -105,7 +105,7 @@ def test_no_token_code_verifier_secret_state_or_ticket_leaks(watched: ObservedPr
 
 
 def gather(watched: ObservedProcess, provider: OAuthProvider) -> None:
-    """All that was ever sent to a provider and should be known to nobody else, and all that it gave."""
+    """Collects every secret that was sent to or received from a provider."""
     names = ("code", "code_verifier", "refresh_token", "client_secret", "token", "access_token")
     for request in provider.recorded_requests:
         watched.secrets |= {str(request.fields[name]) for name in names if name in request.fields}

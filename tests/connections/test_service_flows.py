@@ -217,7 +217,7 @@ def test_a_connect_fails_during_an_outage_and_succeeds_afterwards(
 def test_a_wrong_client_secret_ends_no_connection(
     owner: WorkspaceOwner, provider: OAuthProvider, clock: StillClock, service: str
 ) -> None:
-    """It is the operator's to put right; until then nobody connects, and whoever is connected stays so."""
+    """The operator must correct it. Until then no new connection works, and existing ones stay."""
     tenant = tenant_of(provider, service)
     server, app = connected(owner, tenant), tenant.client
     tenant.add_client(app.id, secret="another-one", auth="client_secret_basic")

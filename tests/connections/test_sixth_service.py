@@ -1,4 +1,4 @@
-"""A service that nobody has written a line of code for: a folder with a manifest is all there is of it."""
+"""A service that consists of a folder with a manifest and no code."""
 
 from __future__ import annotations
 

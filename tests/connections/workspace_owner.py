@@ -58,7 +58,7 @@ class WorkspaceOwner:
         return f"{self.workspace.servers}/{server}{more}"
 
     def connect(self, server: str) -> Mapping[str, str]:
-        """What the last page was told."""
+        """The parameters of the last page."""
         response = self.admin.get(self.path(server, "/oauth/authorize"))
         assert response.status_code == 200, response.text
         plugboard = self.workspace.plugboard
@@ -113,7 +113,7 @@ def failure_kind(result: Json) -> str:
 def in_another_process(
     plugboard: Plugboard, work: Callable[[Container], Awaitable[T]], clock: Clock | None = None
 ) -> T:
-    """Done with parts that were put together anew on the same database."""
+    """Runs work in a new container on the same database."""
 
     async def worked() -> T:
         parts = await build_container(plugboard.settings, clock)

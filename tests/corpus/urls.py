@@ -6,7 +6,7 @@ from typing import NamedTuple
 class Hostile(NamedTuple):
     url: str
     kind: str
-    because: str  # a piece of the reason that a user is told
+    because: str  # a part of the reason in the error message
 
 
 class LeadingInside(NamedTuple):

@@ -121,7 +121,7 @@ def answers(process: Process, path: str) -> bool:
 
 
 def until(holds: Callable[[], object], seconds: float = PATIENCE_SECONDS) -> None:
-    """Asks again and again, since another process tells nobody when it is done; gives up in the end."""
+    """Polls until a condition of another process holds, with a timeout."""
     deadline, pause = time.monotonic() + seconds, threading.Event()
     while not holds():
         assert time.monotonic() < deadline, "it did not happen in time"

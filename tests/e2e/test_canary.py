@@ -67,7 +67,7 @@ UNREADABLE = [
     f"config={CANARY}-form".encode(),
 ]
 
-# A server with a credential of its own is connected with nobody, and the page that says what came of it says: nothing.
+# A server with its own credential has no connection, and its page shows none.
 ANSWERED = {"connectServer": {409}, "getConnection": {409}, "showConnected": {400}}
 
 

@@ -41,7 +41,7 @@ NOT_NOW = {"MAKEFLAGS": "--old-file=.venv/.runs"}
 
 @contextmanager
 def terminal(lines: str, folder: Path, url: str, cwd: Path = PROJECT, **changed: object) -> Iterator[Process]:
-    """Somebody types the lines, and in the end closes the window."""
+    """Runs the lines in a terminal and closes it at the end."""
     folder.mkdir()
     with (folder / "out").open("wb") as out, (folder / "err").open("wb") as err:
         popen = subprocess.Popen(
@@ -56,7 +56,7 @@ def terminal(lines: str, folder: Path, url: str, cwd: Path = PROJECT, **changed:
     try:
         yield process
     finally:
-        with suppress(ProcessLookupError):  # nobody is left in it
+        with suppress(ProcessLookupError):  # no process is left in the group
             os.killpg(popen.pid, signal.SIGTERM)
         popen.wait(PATIENCE_SECONDS)
 

@@ -1,4 +1,4 @@
-"""A process that is killed in the middle of everything: what it said was done is done, whole."""
+"""A killed process: every acknowledged write is stored completely."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WRITERS, KILLED_AFTER = 8, 60
 
 
 class ConcurrentWriters:
-    """Writers that make servers, and agents that enable them, until nobody answers any more."""
+    """Writers that create servers and agents until the process is gone."""
 
     def __init__(self, process: Process, path: str, key: str) -> None:
         self._process = process

@@ -1,4 +1,4 @@
-"""What becomes of a request that is under way when the process is told to stop."""
+"""Requests in progress when the process stops."""
 
 from __future__ import annotations
 

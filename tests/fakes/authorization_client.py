@@ -1,4 +1,4 @@
-"""A client that does as each provider's documentation says, to try the fakes with."""
+"""An OAuth client that follows each provider's documentation."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SERVICES = tuple(PATHS)
 
 @dataclass
 class OAuthApp:
-    """Of a service, or of an MCP server's authorization server."""
+    """An OAuth app of a service or of an MCP server's authorization server."""
 
     server: OAuthProvider
     name: str
@@ -46,7 +46,7 @@ class OAuthApp:
     paths: tuple[str, str, str]
     params: Mapping[str, str]
     more: Mapping[str, str] = field(default_factory=dict)
-    """Goes into token requests."""
+    """Additional fields of token requests."""
 
     @property
     def tenant(self) -> Tenant:

@@ -1,4 +1,4 @@
-"""Which connections this process tries to make, as Python itself tells: no code can forget to say so."""
+"""Records the connections that this process attempts, with an audit hook of Python."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _record(event: str, arguments: tuple[Any, ...]) -> None:
             seen.append((str(arguments[1][0]), int(arguments[1][1])))
 
 
-sys.addaudithook(_record)  # there is no way to take one away again
+sys.addaudithook(_record)  # an audit hook cannot be removed
 
 
 STAND_INS: set[int] = set()
@@ -25,7 +25,7 @@ STAND_INS: set[int] = set()
 
 @contextmanager
 def connections_except(*ports: int) -> Iterator[list[tuple[str, int]]]:
-    """What is dialled meanwhile, but for connections to our own ports."""
+    """Records attempted connections, except those to the given ports."""
     seen: list[tuple[str, int]] = []
     _recorders.append(seen)
     try:

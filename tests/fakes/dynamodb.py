@@ -55,7 +55,7 @@ class _Silent(WSGIRequestHandler):
 
 @contextmanager
 def aws_access() -> Iterator[None]:
-    """Keys that every stand-in takes, and nothing of the machine's own."""
+    """Credentials that every stand-in accepts, isolated from the machine's AWS configuration."""
     with pytest.MonkeyPatch.context() as environment:
         for name, value in ACCESS.items():
             environment.setenv(name, value)

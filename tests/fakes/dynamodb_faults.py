@@ -35,12 +35,12 @@ class Faults:
         return fault(request)
 
     def lost_answer(self, request: AWSPreparedRequest) -> AWSResponse | None:
-        """It happens, and nobody is told."""
+        """The request is executed and its response is lost."""
         self.client._endpoint.http_session.send(request)
         raise ReadTimeoutError(endpoint_url=request.url)
 
     def failed_answer(self, request: AWSPreparedRequest) -> AWSResponse | None:
-        """It happens, and an internal error is told."""
+        """The request is executed and the response is an internal error."""
         self.client._endpoint.http_session.send(request)
         return refused("InternalServerError", status=500)(request)
 

@@ -1,4 +1,4 @@
-"""Upstreams on 127.0.0.1 that answer as no good server would, and remember who came."""
+"""Raw TCP upstreams on 127.0.0.1 that send arbitrary responses and record requests."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class RawUpstream:
     requests: list[ReceivedRequest] = field(default_factory=list)
     request_received: asyncio.Event = field(default_factory=asyncio.Event)
     disconnected: asyncio.Event = field(default_factory=asyncio.Event)
-    """Some client has closed its connection."""
+    """Set when a client has closed its connection."""
 
     def url(self, path: str = "/", host: str = HOME, scheme: str = "http") -> str:
         return f"{scheme}://{host}:{self.port}{path}"
 
 
 class _Reader(asyncio.StreamReader):
-    """Tells when the client has closed, though nobody reads."""
+    """Signals that the client has closed, even without a read."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -90,7 +90,7 @@ async def upstream(
 
 @contextmanager
 def upstream_in_thread(responder: Responder, *, host: str = HOME, port: int = 0) -> Iterator[RawUpstream]:
-    """In a thread, for tests that wait themselves."""
+    """An upstream in a thread, for synchronous tests."""
 
     async def run() -> None:
         stopped = asyncio.Event()
@@ -140,7 +140,7 @@ async def _read_request(reader: asyncio.StreamReader, number: int) -> ReceivedRe
 
 
 def responding(body: bytes = b"ok", status: str = "200 OK", **headers: str) -> Responder:
-    """One whole answer; `_` in a header's name is `-`."""
+    """A complete response; `_` in a header's name becomes `-`."""
     lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}"]
     lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
     return raw("\r\n".join([*lines, "", ""]).encode() + body)

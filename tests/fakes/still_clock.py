@@ -1,4 +1,4 @@
-"""What time is it in a test: the time it says, until it says another."""
+"""A clock that a test sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An upstream that does not answer, or not before it is told to."""
+"""An upstream that does not respond until a test releases it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from demo.mcp_servers import PlainServer
 
 
 class StuckServer(PlainServer):
-    """Says nothing to `methods` until somebody calls `go_on`. Counts who waits, and who has left meanwhile."""
+    """Holds requests of `methods` until `release`. Counts waiting and disconnected clients."""
 
     def __init__(self, *methods: str) -> None:
         super().__init__()
@@ -40,13 +40,13 @@ class StuckServer(PlainServer):
             self._loop.call_soon_threadsafe(self._go_on.set)
 
     def wait_until(self, waiting: int = 0, left: int = 0, patience: float = 20.0) -> None:
-        """Until at least so many wait, and so many have left."""
+        """Waits until at least so many requests wait and so many clients have disconnected."""
         with self._changed:
             there = self._changed.wait_for(lambda: self.waiting >= waiting and self.disconnected >= left, patience)
         assert there, f"{self.waiting} waiting, {self.disconnected} left"
 
     async def _hold(self, receive: Any) -> bool:
-        """Whether the one who asked is still there in the end."""
+        """Whether the client is still connected after the release."""
         if self._go_on is None:
             self._loop, self._go_on = asyncio.get_running_loop(), asyncio.Event()
             if self._is_open:

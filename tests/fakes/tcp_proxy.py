@@ -1,4 +1,4 @@
-"""A wire between a client and a server that can be cut without either noticing."""
+"""A TCP proxy that can stop forwarding without closing connections."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CHUNK = 65_536
 
 
 class SilencingProxy:
-    """Hands on what comes, until it is silent: then it takes everything and answers nothing."""
+    """Forwards data until `silence`, then discards it."""
 
     def __init__(self, host: str, port: int) -> None:
         self._target = (host, port)
@@ -26,7 +26,7 @@ class SilencingProxy:
         self._silent.set()
 
     def restore(self) -> None:
-        """What hung is cut, what comes from now on passes."""
+        """Closes hanging connections and forwards again."""
         self._silent.clear()
         asyncio.run_coroutine_threadsafe(self._cut(), self._loop).result()
 

@@ -1,4 +1,4 @@
-"""Many upstreams behind one port, so that a test need not start a server for each."""
+"""Many upstream apps behind one port."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from litestar.types import ASGIApp
 
 
 class UpstreamHost:
-    """An ASGI app in which each app that lives in it has the first part of the path to itself."""
+    """An ASGI app that routes by the first segment of the path."""
 
     def __init__(self) -> None:
         self.url = ""
@@ -18,7 +18,7 @@ class UpstreamHost:
         self._numbers = count(1)
 
     def mount(self, app: ASGIApp) -> str:
-        """Where the app is from now on."""
+        """Mounts an app and returns its URL."""
         house = f"house-{next(self._numbers)}"
         self._apps[house] = app
         return f"{self.url}/{house}"

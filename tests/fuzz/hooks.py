@@ -1,4 +1,4 @@
-"""What schemathesis has to be told about Plugboard that a contract cannot say."""
+"""Hooks of schemathesis for rules that the contract cannot express."""
 
 import re
 from itertools import count

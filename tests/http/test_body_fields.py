@@ -1,4 +1,4 @@
-"""Objects whose fields are wrong, told from the schemas of the contract."""
+"""Bodies with invalid fields, derived from the schemas of the contract."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a connection may hold before anybody knows whose it is."""
+"""Limits of a connection before authentication."""
 
 from __future__ import annotations
 

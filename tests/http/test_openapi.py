@@ -125,7 +125,7 @@ def test_every_response_has_a_schema_and_valid_examples(operation: Operation) ->
             assert "content" not in described
             continue
         ((media_type, media),) = described["content"].items()
-        is_for_people = media_type == "text/html"  # they are told on a page, as well, what went wrong
+        is_for_people = media_type == "text/html"  # browsers see the error on a page
         assert (media_type == "application/problem+json") == (int(status) >= 400 and not is_for_people)
         examples = (
             [media["example"]] if "example" in media else [e["value"] for e in media.get("examples", {}).values()]

@@ -1,4 +1,4 @@
-"""Paths, methods, queries and headers as nobody should send them."""
+"""Invalid paths, methods, queries and headers."""
 
 import json
 from urllib.parse import quote

@@ -1,4 +1,4 @@
-"""Bodies that nobody thought of."""
+"""Randomly generated bodies."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a model gets nearly right is taken as it was meant, and what could be meant in two ways as it was said."""
+"""Coercion of slightly wrong arguments; ambiguous ones stay unchanged."""
 
 from __future__ import annotations
 

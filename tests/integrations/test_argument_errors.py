@@ -1,4 +1,4 @@
-"""Of wrong arguments it is told what would be right, so that the next try can be."""
+"""Errors about arguments name the correct form."""
 
 from __future__ import annotations
 

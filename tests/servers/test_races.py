@@ -18,7 +18,7 @@ ROUNDS = 12
 
 
 async def append(callers: httpx2.AsyncClient, path: str, word: str) -> None:
-    """Reads, adds its word, writes what it read with the word added; again until nobody was faster."""
+    """Reads, appends a word and writes with `If-Match`, and repeats after a conflict."""
     while True:
         read = await callers.get(path)
         words = f"{read.json()['description']} {word}".strip()

@@ -53,7 +53,7 @@ POSTHOG = {
 }
 SCOPES = ("manage", "read", "invoke")
 CALLS = 6
-"""Of tools, all told."""
+"""All calls of tools."""
 
 
 @dataclass

@@ -18,7 +18,7 @@ from tests.harness import Plugboard, Workspace, caller, served
 
 
 def free_ports(number: int) -> int:
-    """The first of some in a row that nobody listens on, from where the system takes none by itself."""
+    """The first of several consecutive free ports below the ephemeral range."""
     while True:
         first = 20_000 + secrets.randbelow(10_000)
         try:

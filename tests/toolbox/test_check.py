@@ -1,4 +1,4 @@
-"""What a check says of a server, and that nobody else pays for having asked."""
+"""Results of a check, and its independence from breakers and caches."""
 
 from __future__ import annotations
 

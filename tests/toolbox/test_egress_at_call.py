@@ -77,7 +77,7 @@ async def rewritten(settings: Settings, workspace_id: str, urls: Mapping[str, st
 
 
 async def call_list_and_check(workspace: Workspace, server_ids: Sequence[str]) -> list[str]:
-    """What is told by a check, a list and a call of each server."""
+    """The errors of a check, a list and a call of each server."""
     async with many_callers(workspace.plugboard.url, workspace.key) as http:
         notes = []
         for few in (server_ids[at : at + MOST_SERVERS] for at in range(0, len(server_ids), MOST_SERVERS)):

@@ -44,7 +44,7 @@ def opened(plugboard: Plugboard, street: UpstreamHost, number: int, fake: FakeMc
 
 
 async def called_by_all(plugboard: Plugboard, pairs: list[tuple[Workspace, str]]) -> Counter[int]:
-    """A thousand calls in no order, forty at a time; each is answered with what its workspace said."""
+    """A thousand calls in random order, forty at a time."""
     turns = [number % len(pairs) for number in range(CALLS)]
     random.shuffle(turns)
     done: Counter[int] = Counter()

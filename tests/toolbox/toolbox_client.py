@@ -1,4 +1,4 @@
-"""A workspace whose servers are fakes on 127.0.0.1, and how its agents list and call their tools."""
+"""A client for the tools of agents in a workspace whose servers are fakes on 127.0.0.1."""
 
 from __future__ import annotations
 

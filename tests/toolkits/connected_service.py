@@ -131,7 +131,7 @@ class ConnectedService:
     first_cursor: ClassVar[str | None] = None
     """What that is without a page before."""
     root: ClassVar[str] = ""
-    """Of the paths at the vendor; nobody needs to read it."""
+    """The common prefix of the vendor's paths, which texts omit."""
     identity_path: ClassVar[str] = ""
     """What is asked to learn who we are, and tells nothing of a tool."""
 
@@ -196,7 +196,7 @@ class ConnectedService:
             self.grant_scopes(*self.scopes)
 
     def revoke(self) -> None:
-        """Somebody takes the credential away, at the vendor's."""
+        """Revokes the credential at the vendor."""
         self.tenant.revoke_grants()
 
     def reconnect(self) -> None:

@@ -113,7 +113,7 @@ class ApprovedTexts:
     failures: Mapping[str, FailureSetup]
     """In the way of an answer, besides what is the same for all services."""
     revoked_title: str
-    """What it is when somebody has taken the credential away."""
+    """The title of the scene with a revoked credential."""
     lost_responses: Mapping[str, FailureSetup] = field(default_factory=dict)
     """What may become of the answer to a write that was carried out."""
 
@@ -195,7 +195,7 @@ def _close_breaker(service: ConnectedService, texts: ApprovedTexts) -> None:
 
 
 def _slow(service: ConnectedService, cases: tuple[Case, ...]) -> dict[str, str]:
-    """What is held is let go when the vendor is made anew, and no sooner."""
+    """Calls while the vendor holds its responses."""
     service.tenant.inject_fault("api", Fault("hold"), times=None)
     called = service.tools.call_concurrently({case.tool: case.valid_arguments for case in cases})
     service.restore()

@@ -1,4 +1,4 @@
-"""What a model reads of each tool of each service, whatever comes of it: approved by a person, in snapshots/."""
+"""The texts that a model reads of each tool, compared with the approved ones in snapshots/."""
 
 from functools import partial
 

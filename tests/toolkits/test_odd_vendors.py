@@ -112,7 +112,7 @@ T = TypeVar("T")
 
 class OddVendor:
     def __init__(self, **said: bytes) -> None:
-        """What is said to each method; where it begins so, with a status of its own."""
+        """The response to each method: a body, or a complete response with a status line."""
         self.said = {"GET": SAID, "POST": SAID, "PUT": SAID, **said}
         self.seen: list[str] = []
 

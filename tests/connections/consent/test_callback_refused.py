@@ -1,4 +1,4 @@
-"""A browser comes back with something else than it should: nothing is stored, nobody is asked for tokens."""
+"""An invalid callback stores nothing and sends no token request."""
 
 from __future__ import annotations
 

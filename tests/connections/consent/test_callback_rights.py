@@ -36,7 +36,7 @@ def move_server(server: ConnectableServer, _key_id: str) -> httpx2.Response:
 
 
 def move_along(server: ConnectableServer, _key_id: str) -> httpx2.Response:
-    """To another path, behind which somebody else may be."""
+    """Moves the server to another path of its origin."""
     return server.workspace.admin.put(server.path, json={"url": f"{server.get()['url']}/other"})
 
 

@@ -278,7 +278,7 @@ def test_the_last_page_confirms_the_connection(plugboard: Plugboard) -> None:
 
 
 def test_an_error_does_not_look_like_success(plugboard: Plugboard) -> None:
-    """Where to return to can be this page, with a query of somebody's own."""
+    """A return URL may be this page with additional query parameters."""
     page = plugboard.caller().get("/connected?connected=1&error=denied")
 
     assert page.status_code == 400

@@ -69,7 +69,7 @@ def impersonate(evil: Tenant, honest: Tenant) -> None:
 
 
 def register_client_of(honest: Tenant, url: str) -> None:
-    """The client that evil has told us to be, with the way back that we would give to evil: evil can see to that."""
+    """Registers at the honest issuer the client and the redirect URI that the evil issuer uses."""
     requested = query_of(url)
     honest.add_client(requested["client_id"], redirect_uris=(requested["redirect_uri"],))
 
@@ -180,7 +180,7 @@ def test_a_client_of_the_honest_issuer_is_redirected_to_its_own_callback_only(tw
 
 @pytest.mark.requirement("OAU-10")
 def test_an_issuer_that_checks_the_resource_grants_nothing_to_the_evil_one(two: TwoIssuers) -> None:
-    """Neither names itself, and the honest one lets everybody register with any way back."""
+    """Neither issuer sends iss, and the honest one accepts any redirect URI."""
     two.announce_iss(names_itself=False)
     honest, evil, visitor = two.honest.tenant, two.evil.tenant, ConsentBrowser(two.honest.plugboard)
     impersonate(evil, honest)
@@ -247,7 +247,7 @@ def test_a_metadata_document_has_a_redirect_uri_for_each_issuer(public: Plugboar
         assert client.get(forged).status_code == 400
 
 
-# --- somebody else is named later
+# --- another issuer is named later
 
 
 @pytest.mark.requirement("OAU-09")

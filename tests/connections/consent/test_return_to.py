@@ -1,4 +1,4 @@
-"""Where a browser may be sent when connecting is over: to a path of ours, or where the operator has said."""
+"""Return URLs after Connect: a path of this service, or an origin that the operator allows."""
 
 from __future__ import annotations
 

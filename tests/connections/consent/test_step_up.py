@@ -1,4 +1,4 @@
-"""A tool that needs more than was granted: somebody is asked for it once, and where it is not granted, no more."""
+"""Step-up consent: additional scopes are requested once, and not again if they are refused."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def test_a_grant_that_the_provider_revoked_can_be_disconnected(owner: WorkspaceO
 def test_a_call_in_progress_finishes_and_the_next_one_finds_no_connection(
     owner: WorkspaceOwner, beside: Plugboard, provider: OAuthProvider
 ) -> None:
-    """It was asked for while somebody consented, and what it carries is revoked beneath it."""
+    """The call starts before the disconnect, which revokes its token."""
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
     agent = owner.agent(server)

@@ -160,7 +160,7 @@ async def test_a_revocation_interrupted_by_a_stop_is_completed_by_the_next_proce
     notion.release_held()
 
     async with process(settings, clock) as parts:
-        await parts.connections.revocation_queue.work_off()  # it may still be at it, as far as anybody can know
+        await parts.connections.revocation_queue.work_off()  # the other process may still be working on it
         assert len(await pending_jobs(parts)) == 1
         clock.advance(CLAIM_SECONDS)
         await parts.connections.revocation_queue.work_off()

@@ -46,7 +46,7 @@ def with_store(wrapped: Callable[[Store], Store]) -> Decorator:
 
 
 class AdjustableClock(Clock, Protocol):
-    """How tokens expire without anybody waiting for it."""
+    """A clock that a test can advance, so that tokens expire at once."""
 
     seconds: float
 

@@ -45,7 +45,7 @@ class RefreshOrder:
     server_id: str
     callers: int = 1
     ahead: float = 0.0
-    """How many seconds the clock is ahead: this is how tokens expire without anybody waiting for it."""
+    """The seconds by which the clock is ahead, so that tokens expire at once."""
 
     was_refused: bool = False
     """The token that this process got last was not taken."""
@@ -127,12 +127,12 @@ def work(orders: Connection) -> None:
         try:
             while True:
                 orders.send(runner.run(worker.run(orders.recv())))
-        except (EOFError, ConnectionError):  # nobody wants anything any more
+        except (EOFError, ConnectionError):  # the pool has closed the connection
             os._exit(0)
 
 
 def main(address: str) -> None:
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those that end
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # ended processes are reaped without waiting
     with Client(address) as orders:
         try:
             while True:

@@ -1,4 +1,4 @@
-"""A client that asks in its own name: nobody consents, and tokens are got whenever some are needed."""
+"""Client credentials: tokens are requested on demand, without consent."""
 
 from __future__ import annotations
 

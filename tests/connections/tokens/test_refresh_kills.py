@@ -1,4 +1,4 @@
-"""Whoever renews a token is killed, at each step: what becomes of the token, and of all who want it?"""
+"""A process is killed at each step of a refresh."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SURVIVORS, CALLERS = 15, 50
 ALL = SURVIVORS * CALLERS
 A_LIFE = 3600.0
 QUICK = RefreshPolicy(lease=2.0, answer=1.0)
-"""So that nobody has to wait a quarter of a minute for the end of a lease that somebody has left."""
+"""Short leases, so that tests do not wait for the expiry of an abandoned one."""
 
 
 @pytest.fixture(params=["sqlite", "dynamodb"])
@@ -27,7 +27,7 @@ def scene(request: pytest.FixtureRequest, provider: OAuthProvider) -> RefreshCas
 
 
 def end_at(scene: RefreshCase, pool: Pool, moment: str) -> None:
-    """Of one process, in which somebody wants the token."""
+    """The order of one process that needs the token."""
     victim = pool.victim()
     victim.start(replace(scene.order, dies=moment))
     victim.assert_dead()

@@ -1,4 +1,4 @@
-"""The authorization server is in no state to answer: nobody loses a connection by that, and nobody makes it worse."""
+"""Outages of the authorization server: no connection is lost, and retries back off."""
 
 from __future__ import annotations
 

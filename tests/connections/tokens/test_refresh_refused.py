@@ -1,4 +1,4 @@
-"""The authorization server says no: is it the end of the grant, or of somebody's old token?"""
+"""Refusals of the authorization server: the end of a grant, or of an outdated token."""
 
 from __future__ import annotations
 

@@ -179,7 +179,7 @@ async def test_a_shutdown_is_not_delayed_forever(
     busy = with_store(lambda store: FailingStore(store, 1_000_000))
     async with process(owner, clock=clock, pause=pause, equipped=busy) as here:
         tasks = asyncio.create_task(here.fresh(server))
-        await has_waited_long.wait()  # it goes on for as long as nobody stops it
+        await has_waited_long.wait()  # it continues until it is stopped
         await here.keeper.finish()
 
         with pytest.raises(TokenTemporarilyUnavailable):
@@ -210,11 +210,11 @@ async def test_tokens_are_stored_under_keys_rotated_during_the_request(
         assert (await tasks).generation == 1
         here.parts.key_ring.forget(partition)
         here.clock.seconds += A_LIFE
-        assert (await here.fresh(server)).generation == 2  # with the refresh token that was sealed anew
+        assert (await here.fresh(server)).generation == 2  # with the refresh token that was sealed again
 
 
 class UnreachableRootKeys(RootKeys):
-    """What cannot be reached so many times, once it is told to."""
+    """Root keys that are unavailable a given number of times."""
 
     def __init__(self, roots: RootKeys) -> None:
         self._roots = roots
@@ -256,7 +256,7 @@ async def test_tokens_are_stored_after_an_outage_of_the_root_key(
         ).connections.tokens
         tasks = asyncio.create_task(keeper.get(here.ctx, await here.server(server)))
         await until_held(acme)
-        await operator.parts.key_ring.rotate(here.ctx.partition)  # so that a key is needed that nobody remembers
+        await operator.parts.key_ring.rotate(here.ctx.partition)  # so that a key is needed that no cache holds
         roots.times = 3
         acme.release_held()
 

@@ -293,7 +293,7 @@ async def test_a_listening_stream_that_ends_is_resumed() -> None:
 
 
 class SilentRespondent(SessionServer):
-    """Does not even begin to answer whoever wants to listen."""
+    """Does not respond to a listening request."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -164,7 +164,7 @@ async def test_many_calls_share_one_legacy_stream() -> None:
 
 async def test_an_endpoint_of_another_origin_gets_no_request() -> None:
     async with client_of(LegacyServer("https://elsewhere.example.com/messages"), SSE) as client:
-        with pytest.raises(StatusRefused, match="405"):  # what is said of the handshake, once this way has failed
+        with pytest.raises(StatusRefused, match="405"):  # the error about the handshake after this protocol has failed
             await client.call("tools/list")
 
 

@@ -66,7 +66,7 @@ class NotionTools:
 
 
 def problems(tool: str, **args: Any) -> list[str]:
-    """What is told of arguments that do not fit."""
+    """The errors about invalid arguments."""
     result = next(each for each in TOOLS if each.name == tool).parse(args)
     assert isinstance(result, list), result
     return result

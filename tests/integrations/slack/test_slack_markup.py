@@ -22,7 +22,7 @@ NAMES = {"U0ADA000001": "Ada"}
         ),
         ("<mailto:a@b.com|a@b.com> <tel:+1234|call us>", "a@b.com call us (+1234)"),
         ("1 &lt; 2, not a <link", "1 < 2, not a <link"),
-        ("&lt;@U0ADA000001&gt;", "<@U0ADA000001>"),  # somebody has written it: it is no mention
+        ("&lt;@U0ADA000001&gt;", "<@U0ADA000001>"),  # a user wrote this text: it is not a mention
     ],
 )
 def test_markup_is_read_as_people_see_it(text: str, expected: str) -> None:

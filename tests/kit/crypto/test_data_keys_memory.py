@@ -59,7 +59,7 @@ async def test_callers_that_wait_for_a_key_share_one_use_of_the_root_key(store: 
     waiting = [asyncio.ensure_future(ring.key(W, 1)) for _ in range(50)]
     await roots.requested.wait()
 
-    waiting[0].cancel()  # one who gives up takes nobody along
+    waiting[0].cancel()  # a cancelled caller cancels no other
     roots.gate.set()
     keys = await asyncio.gather(*waiting[1:])
 

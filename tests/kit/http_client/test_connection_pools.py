@@ -25,7 +25,7 @@ async def text(out: HttpClient, target: CheckedUrl, method: str = "GET", seconds
 
 
 class CountingUpstream:
-    """Answers when it is told to, and tells when as many are there as one pool can have."""
+    """Responds when released, and signals when a pool's limit of requests has arrived."""
 
     def __init__(self) -> None:
         self.full, self.go_on = asyncio.Event(), asyncio.Event()

@@ -153,7 +153,7 @@ async def test_the_next_address_is_tried_after_a_connect_timeout() -> None:
     async with upstream(responding()) as there:
         dialling = Dialer(EgressPolicy.parse("127.0.0.0/8"), names, ssl.create_default_context(), patience=0.2)
         with socket.create_server(("127.0.0.9", there.port), backlog=0) as full, contextlib.ExitStack() as callers:
-            for _ in range(4):  # nobody accepts them, so no more are let in
+            for _ in range(4):  # connections are not accepted, so the backlog fills
                 caller = callers.enter_context(socket.socket())
                 caller.setblocking(False)
                 caller.connect_ex(full.getsockname())

@@ -77,7 +77,7 @@ async def ours(endpoint: str) -> AsyncIterator[DynamoStore]:
 
 @pytest.fixture
 async def theirs(ours: DynamoStore, endpoint: str) -> AsyncIterator[DynamoStore]:
-    """The same table, seen by somebody whose line is good."""
+    """The same table over a reliable connection."""
     store = DynamoStore(dynamo_client(endpoint, read_seconds=PATIENT_TIMEOUT), ours._table, StillClock())
     yield store
     await store.close()
@@ -207,7 +207,7 @@ async def test_the_same_change_written_twice_by_its_caller_conflicts(ours: Dynam
 async def test_one_item_left_is_enough_to_know_that_a_write_happened(
     ours: DynamoStore, endpoint: str, faults: Faults
 ) -> None:
-    """Somebody overwrites a part of it before we ask again."""
+    """Another writer overwrites an item before the retry."""
     other = dynamo_client(endpoint, read_seconds=PATIENT_TIMEOUT)
 
     def lost_and_overwritten(request: AWSPreparedRequest) -> None:

@@ -45,7 +45,7 @@ class BreakerMachine(RuleBasedStateMachine):
         return self.clock.seconds >= self.pause_ends() and not self.try_is_open()
 
     def try_is_open(self) -> bool:
-        """Begun in this pause's wake, not older than a minute, and with somebody under way whose end may be its end."""
+        """Whether the trial is in progress and younger than a minute."""
         began = self.try_began
         return began is not None and self.clock.seconds < began + 60 and bool(self.under_way)
 

@@ -1,4 +1,4 @@
-"""A server that fails or hangs: what its callers are told, how soon, and that nobody else notices."""
+"""Failing and hanging servers: errors, their timing, and isolation from other servers."""
 
 from __future__ import annotations
 

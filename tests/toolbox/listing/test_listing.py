@@ -27,7 +27,7 @@ from tests.fakes.stuck_server import StuckServer
 from tests.toolbox.toolbox_client import ToolboxClient, generic, wait_until
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-NOWHERE = "http://127.0.0.1:9/mcp"  # nobody listens there
+NOWHERE = "http://127.0.0.1:9/mcp"  # a closed port
 FORECAST: Json = {
     "name": "get.forecast",
     "title": "Forecast",
@@ -313,7 +313,7 @@ def test_a_list_is_cached_for_as_long_as_its_server_says(
     assert "mcp_weather_new" not in timed_office.names(agent)
     assert len(fake.requests_for("tools/list")) == 1
     clock.advance(0.2)
-    wait_until(lambda: "mcp_weather_new" in timed_office.names(agent))  # the old one is shown while it is asked anew
+    wait_until(lambda: "mcp_weather_new" in timed_office.names(agent))  # a stale list
     assert len(fake.requests_for("tools/list")) == 2
 
 

@@ -21,7 +21,7 @@ def nobody(hubspot: HubSpot) -> None:
 
 
 def enlarged(hubspot: HubSpot) -> None:
-    """With values that nobody wants whole."""
+    """Gives records very long values."""
     for item in (record for kind in hubspot.fake.records.values() for record in kind):
         for name in ("company", "description"):
             item["properties"][name] = f"Globex Umbra {LONG}"

@@ -80,7 +80,7 @@ def with_new_data(posthog: PostHog) -> None:
 
 
 def enlarged(posthog: PostHog) -> None:
-    """With texts that nobody wants whole; all else is as it was."""
+    """Gives objects very long texts."""
     world = posthog.fake
     world.objects, world.cached_at, world.keys[KEY] = objects(), "", ApiKey()
     for item in [*(one for kind in world.objects.values() for one in kind), *world.projects]:

@@ -28,7 +28,7 @@ def slack(plugboard: Plugboard, provider: OAuthProvider) -> Iterator[Slack]:
 
 
 def all_pages(slack: Slack, **args: Any) -> list[list[str]]:
-    """What is said on every page, to the end."""
+    """The messages of every page."""
     return [[message_["content"] for message_ in page["messages"]] for page in slack.pages(READ, **args)]
 
 

@@ -42,7 +42,7 @@ def unauthorized(*challenge: str, status: int = 401) -> ScriptedPage:
 
 @dataclass
 class Internet:
-    """Of a page that is no `Page`, the JSON is shown; an error is what happens to whoever asks for it."""
+    """A page may be a response, a JSON value, or an exception to raise."""
 
     pages: Mapping[str, ScriptedPage | Json | list[Any] | UpstreamError]
     requests: list[tuple[str, str, Mapping[str, str], bytes]] = field(default_factory=list)
