@@ -16,7 +16,7 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.fixture(scope="session")
-def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestClient]:
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestClient]:
     folder = tmp_path_factory.mktemp("plugboard") / "var"
     with serving(folder, PLUGBOARD_EGRESS_ALLOW="127.0.0.1/32") as process, process.caller(process.key()) as admin:
         yield RestClient(admin, f"/api/workspaces/{process.workspace_id()}")

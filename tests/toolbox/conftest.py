@@ -13,7 +13,7 @@ AT_HOME = EgressPolicy.parse("127.0.0.1/32")
 
 
 @pytest.fixture(scope="session")
-def street() -> Iterator[UpstreamHost]:
+def upstream_host() -> Iterator[UpstreamHost]:
     host = UpstreamHost()
     with listening(host) as url:
         host.url = url
@@ -21,15 +21,15 @@ def street() -> Iterator[UpstreamHost]:
 
 
 @pytest.fixture(scope="session")
-def connected(street: UpstreamHost, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plugboard]:  # noqa: ARG001  last
+def connected(upstream_host: UpstreamHost, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plugboard]:  # noqa: ARG001  last
     """A Plugboard whose upstreams may be on 127.0.0.1; each test has a workspace of its own in it."""
     with served(Settings(data_dir=tmp_path_factory.mktemp("connected"), egress=AT_HOME)) as plugboard:
         yield plugboard
 
 
 @pytest.fixture
-def office(connected: Plugboard, street: UpstreamHost) -> ToolboxClient:
-    return ToolboxClient(connected.make_workspace(), street)
+def toolbox(connected: Plugboard, upstream_host: UpstreamHost) -> ToolboxClient:
+    return ToolboxClient(connected.make_workspace(), upstream_host)
 
 
 @pytest.fixture(scope="session")
@@ -39,7 +39,7 @@ def clock() -> StillClock:
 
 @pytest.fixture(scope="session")
 def timed(
-    street: UpstreamHost,  # noqa: ARG001  to be stopped last
+    upstream_host: UpstreamHost,  # noqa: ARG001  to be stopped last
     tmp_path_factory: pytest.TempPathFactory,
     clock: StillClock,
 ) -> Iterator[Plugboard]:
@@ -49,5 +49,5 @@ def timed(
 
 
 @pytest.fixture
-def timed_office(timed: Plugboard, street: UpstreamHost) -> ToolboxClient:
-    return ToolboxClient(timed.make_workspace(), street)
+def timed_toolbox(timed: Plugboard, upstream_host: UpstreamHost) -> ToolboxClient:
+    return ToolboxClient(timed.make_workspace(), upstream_host)

@@ -39,11 +39,11 @@ NOBODY_THERE = "http://127.0.0.1:9/mcp"
     ],
 )
 def test_a_server_that_works_is_ok(
-    office: ToolboxClient, make: Callable[[], FakeMcpServer], protocol: str, info: dict[str, str]
+    toolbox: ToolboxClient, make: Callable[[], FakeMcpServer], protocol: str, info: dict[str, str]
 ) -> None:
-    server = office.server(make())
+    server = toolbox.server(make())
 
-    assert office.check(server) == {
+    assert toolbox.check(server) == {
         "status": "ok",
         "protocol": protocol,
         "serverInfo": info,
@@ -77,17 +77,17 @@ def refusing(status: int) -> Callable[[], FakeMcpServer]:
     ],
 )
 def test_a_broken_server_is_reported_with_the_reason(
-    office: ToolboxClient, make: Callable[[], FakeMcpServer], status: str, detail: str
+    toolbox: ToolboxClient, make: Callable[[], FakeMcpServer], status: str, detail: str
 ) -> None:
-    result = office.check(office.server(make(), timeoutSeconds=1))
+    result = toolbox.check(toolbox.server(make(), timeoutSeconds=1))
 
     assert (result["status"], result["protocol"], result["toolCount"], result["serverInfo"]) == (status, None, None, {})
     assert result["detail"].startswith(f"Error calling MCP server: {detail}")
     assert result["breaker"] == CLOSED
 
 
-def test_an_unreachable_server_is_reported(office: ToolboxClient) -> None:
-    result = office.check(office.server(PlainServer(), url=NOBODY_THERE))
+def test_an_unreachable_server_is_reported(toolbox: ToolboxClient) -> None:
+    result = toolbox.check(toolbox.server(PlainServer(), url=NOBODY_THERE))
 
     assert (result["status"], result["detail"]) == (
         "unreachable",
@@ -95,37 +95,37 @@ def test_an_unreachable_server_is_reported(office: ToolboxClient) -> None:
     )
 
 
-def test_a_server_without_credentials_is_unauthorized_and_gets_no_request(office: ToolboxClient) -> None:
-    linear = office.workspace.make_server(name="Linear", authType="oauth", serviceType="linear", url=None, config={})
+def test_a_server_without_credentials_is_unauthorized_and_gets_no_request(toolbox: ToolboxClient) -> None:
+    linear = toolbox.workspace.make_server(name="Linear", authType="oauth", serviceType="linear", url=None, config={})
 
-    results = [office.check(item) for item in (office.workspace.make_silent_server(), linear)]
+    results = [toolbox.check(item) for item in (toolbox.workspace.make_silent_server(), linear)]
 
     assert [result["status"] for result in results] == ["unauthorized", "unauthorized"]
     assert "credentials" in results[0]["detail"]
     assert "connect it" in results[1]["detail"]
 
 
-def test_a_disabled_server_can_be_checked(office: ToolboxClient) -> None:
-    assert office.check(office.server(PlainServer(), enabled=False))["status"] == "ok"
+def test_a_disabled_server_can_be_checked(toolbox: ToolboxClient) -> None:
+    assert toolbox.check(toolbox.server(PlainServer(), enabled=False))["status"] == "ok"
 
 
-def test_omitted_tools_are_counted(office: ToolboxClient) -> None:
-    result = office.check(office.server(PlainServer([ECHO, ECHO, {"name": ""}, {}])))
+def test_omitted_tools_are_counted(toolbox: ToolboxClient) -> None:
+    result = toolbox.check(toolbox.server(PlainServer([ECHO, ECHO, {"name": ""}, {}])))
 
     assert (result["status"], result["toolCount"]) == ("ok", 1)
     assert result["detail"].startswith("3 of its tools are left out")
 
 
 @pytest.mark.requirement("TRS-03")
-def test_a_check_reveals_no_secret(office: ToolboxClient) -> None:
+def test_a_check_reveals_no_secret(toolbox: ToolboxClient) -> None:
     def told(seen: Any) -> McpResponse:
         text = seen.headers["authorization"]
         meta = {"io.modelcontextprotocol/serverInfo": {"name": text, "version": "1\x1b[31m\u202e"}}
         return result(seen, {"resultType": "complete", "supportedVersions": ["2026-07-28"], "_meta": meta})
 
-    good = office.check(office.server(ModernServer(server_discover=told)))
-    bad = office.check(
-        office.server(PlainServer(tools_list=lambda s: error(s, -1, s.headers["authorization"])), slug="bad")
+    good = toolbox.check(toolbox.server(ModernServer(server_discover=told)))
+    bad = toolbox.check(
+        toolbox.server(PlainServer(tools_list=lambda s: error(s, -1, s.headers["authorization"])), slug="bad")
     )
 
     assert good["serverInfo"] == {"name": "[removed]", "version": "1"}
@@ -133,70 +133,70 @@ def test_a_check_reveals_no_secret(office: ToolboxClient) -> None:
     assert SECRET not in json.dumps([good, bad])
 
 
-def test_a_check_bypasses_the_cache(office: ToolboxClient) -> None:
+def test_a_check_bypasses_the_cache(toolbox: ToolboxClient) -> None:
     fake = PlainServer()
-    server = office.server(fake)
+    server = toolbox.server(fake)
 
-    first = office.check(server)
+    first = toolbox.check(server)
     fake.handlers["tools/list"] = lambda _: McpResponse(500)
-    second = office.check(server)
+    second = toolbox.check(server)
 
     assert (first["status"], second["status"]) == ("ok", "unreachable")
     assert len(fake.requests_for("server/discover")) == 2
 
 
-def test_the_session_of_a_check_is_closed(office: ToolboxClient) -> None:
+def test_the_session_of_a_check_is_closed(toolbox: ToolboxClient) -> None:
     fake = SessionServer()
-    server = office.server(fake)
+    server = toolbox.server(fake)
 
     for _ in range(3):
-        office.check(server)
-    agent = office.agent(server)
-    office.call(agent, "mcp_weather_echo")
+        toolbox.check(server)
+    agent = toolbox.agent(server)
+    toolbox.call(agent, "mcp_weather_echo")
 
     assert fake.sessions_created == 4
     assert len(fake.sessions) == 1
 
 
 @pytest.mark.requirement("REL-15")
-def test_a_check_does_not_count_for_the_breaker(office: ToolboxClient) -> None:
+def test_a_check_does_not_count_for_the_breaker(toolbox: ToolboxClient) -> None:
     fake = PlainServer()
-    server = office.server(fake)
-    agent = office.agent(server)
-    office.list(agent)
+    server = toolbox.server(fake)
+    agent = toolbox.agent(server)
+    toolbox.list(agent)
     fake.handlers["tools/list"] = lambda _: McpResponse(500)
 
     for _ in range(6):
-        assert office.check(server)["breaker"] == CLOSED
-        assert office.tools_of(server, refresh="true")["unavailable"][0]["reason"] == "unreachable"
+        assert toolbox.check(server)["breaker"] == CLOSED
+        assert toolbox.tools_of(server, refresh="true")["unavailable"][0]["reason"] == "unreachable"
 
-    assert office.call(agent, "mcp_weather_echo")["isError"] is False
+    assert toolbox.call(agent, "mcp_weather_echo")["isError"] is False
 
 
 @pytest.mark.requirement("REL-15")
-def test_a_check_shows_the_breaker_without_changing_it(office: ToolboxClient) -> None:
+def test_a_check_shows_the_breaker_without_changing_it(toolbox: ToolboxClient) -> None:
     fake = PlainServer(tools_call=lambda _: McpResponse(503))
-    server = office.server(fake)
-    agent = office.agent(server)
+    server = toolbox.server(fake)
+    agent = toolbox.agent(server)
     for _ in range(5):
-        failure(office.call(agent, "mcp_weather_echo"))
+        failure(toolbox.call(agent, "mcp_weather_echo"))
 
-    result = office.check(server)
+    result = toolbox.check(server)
 
     assert result["status"] == "ok"
     assert (result["breaker"]["state"], result["breaker"]["failures"]) == ("open", 5)
     assert 1 <= result["breaker"]["retryAfter"] <= 12
-    assert failure(office.call(agent, "mcp_weather_echo"))[0] == "upstream_unavailable"
+    assert failure(toolbox.call(agent, "mcp_weather_echo"))[0] == "upstream_unavailable"
     assert len(fake.requests_for("tools/call")) == 5
 
 
-def test_a_server_of_another_workspace_is_not_checked(office: ToolboxClient, street: Any) -> None:
-    fake, other = PlainServer(), ToolboxClient(office.workspace.plugboard.make_workspace(), street)
+def test_a_server_of_another_workspace_is_not_checked(toolbox: ToolboxClient, upstream_host: Any) -> None:
+    fake, other = PlainServer(), ToolboxClient(toolbox.workspace.plugboard.make_workspace(), upstream_host)
     foreign = other.server(fake)
 
     for response in (
-        office.admin.post(f"{office.workspace.servers}/{foreign['id']}/check"),
-        office.admin.get(f"{office.workspace.servers}/{foreign['id']}/tools"),
+        toolbox.admin.post(f"{toolbox.workspace.servers}/{foreign['id']}/check"),
+        toolbox.admin.get(f"{toolbox.workspace.servers}/{foreign['id']}/tools"),
     ):
         assert response.status_code == 404
     assert not fake.requests

@@ -36,11 +36,13 @@ def credential(number: int) -> str:
     return f"Bearer canary-of-workspace-{number:02}"
 
 
-def opened(plugboard: Plugboard, street: UpstreamHost, number: int, fake: FakeMcpServer) -> tuple[Workspace, str]:
+def opened(
+    plugboard: Plugboard, upstream_host: UpstreamHost, number: int, fake: FakeMcpServer
+) -> tuple[Workspace, str]:
     """A workspace with one agent that has one server."""
-    office = ToolboxClient(plugboard.make_workspace(), street)
-    server = office.server(fake, config={"headerValue": credential(number)})
-    return office.workspace, office.agent(server)
+    toolbox = ToolboxClient(plugboard.make_workspace(), upstream_host)
+    server = toolbox.server(fake, config={"headerValue": credential(number)})
+    return toolbox.workspace, toolbox.agent(server)
 
 
 async def called_by_all(plugboard: Plugboard, pairs: list[tuple[Workspace, str]]) -> Counter[int]:
@@ -71,10 +73,10 @@ def credentials_in(seen: list[McpRequest]) -> set[str]:
 
 @pytest.mark.requirement("EGR-10", "REL-18")
 async def test_each_upstream_of_a_thousand_mixed_calls_sees_its_own_credential_only(
-    connected: Plugboard, street: UpstreamHost
+    connected: Plugboard, upstream_host: UpstreamHost
 ) -> None:
     fakes = [KINDS[number % len(KINDS)]() for number in range(WORKSPACES)]
-    pairs = [opened(connected, street, number, fake) for number, fake in enumerate(fakes)]
+    pairs = [opened(connected, upstream_host, number, fake) for number, fake in enumerate(fakes)]
 
     done = await called_by_all(connected, pairs)
 
@@ -88,11 +90,11 @@ async def test_each_upstream_of_a_thousand_mixed_calls_sees_its_own_credential_o
 
 @pytest.mark.requirement("REL-18")
 async def test_workspaces_that_use_the_same_upstream_share_no_connection_and_no_session(
-    connected: Plugboard, street: UpstreamHost
+    connected: Plugboard, upstream_host: UpstreamHost
 ) -> None:
     shared = SessionServer()
     watched = ConnectionRecorder(shared)
-    pairs = [opened(connected, street, number, watched) for number in range(WORKSPACES)]
+    pairs = [opened(connected, upstream_host, number, watched) for number in range(WORKSPACES)]
 
     await called_by_all(connected, pairs)
 
@@ -107,33 +109,33 @@ async def test_workspaces_that_use_the_same_upstream_share_no_connection_and_no_
 
 @pytest.mark.requirement("REL-18")
 def test_a_new_credential_does_not_reuse_a_connection_of_the_old_one(
-    connected: Plugboard, street: UpstreamHost
+    connected: Plugboard, upstream_host: UpstreamHost
 ) -> None:
     watched = ConnectionRecorder(PlainServer())
-    office = ToolboxClient(connected.make_workspace(), street)
-    server = office.server(watched, config={"headerValue": credential(1)})
-    agent = office.agent(server)
+    toolbox = ToolboxClient(connected.make_workspace(), upstream_host)
+    server = toolbox.server(watched, config={"headerValue": credential(1)})
+    agent = toolbox.agent(server)
 
     for number in (1, 2, 3):
-        office.change(server, config={"headerValue": credential(number)})
+        toolbox.change(server, config={"headerValue": credential(number)})
         for _ in range(3):
-            office.call(agent, "mcp_weather_echo")
+            toolbox.call(agent, "mcp_weather_echo")
 
     assert all(len(credentials) == 1 for credentials in watched.by_connection.values())
     assert set().union(*watched.by_connection.values()) == {credential(number) for number in (1, 2, 3)}
 
 
 @pytest.mark.requirement("REL-18")
-def test_two_servers_of_one_workspace_share_no_connection(connected: Plugboard, street: UpstreamHost) -> None:
+def test_two_servers_of_one_workspace_share_no_connection(connected: Plugboard, upstream_host: UpstreamHost) -> None:
     watched = ConnectionRecorder(PlainServer())
-    office = ToolboxClient(connected.make_workspace(), street)
+    toolbox = ToolboxClient(connected.make_workspace(), upstream_host)
     servers = [
-        office.server(watched, f"s-{number}", config={"headerValue": credential(number)}) for number in (1, 2, 3)
+        toolbox.server(watched, f"s-{number}", config={"headerValue": credential(number)}) for number in (1, 2, 3)
     ]
-    agent = office.agent(*servers)
+    agent = toolbox.agent(*servers)
 
     for _ in range(5):
         for number in (1, 2, 3):
-            office.call(agent, f"mcp_s-{number}_echo")
+            toolbox.call(agent, f"mcp_s-{number}_echo")
 
     assert all(len(credentials) == 1 for credentials in watched.by_connection.values())

@@ -38,19 +38,19 @@ def test_thousands_of_values_are_checked_against_thousands_quickly() -> None:
 
 
 @pytest.mark.requirement("TRS-03")
-def test_a_call_that_ends_after_its_server_was_changed_shows_no_credential(office: ToolboxClient) -> None:
+def test_a_call_that_ends_after_its_server_was_changed_shows_no_credential(toolbox: ToolboxClient) -> None:
     stuck = StuckServer("tools/call")
     stuck.handlers["tools/call"] = lambda request: error(request, -32000, f"refused {request.headers['authorization']}")
-    server = office.server(stuck)
-    agent = office.agent(server)
-    office.list(agent)
+    server = toolbox.server(stuck)
+    agent = toolbox.agent(server)
+    toolbox.list(agent)
     notes: list[dict[str, Any]] = []
-    caller = threading.Thread(target=lambda: notes.append(office.call(agent, "mcp_weather_echo")))
+    caller = threading.Thread(target=lambda: notes.append(toolbox.call(agent, "mcp_weather_echo")))
     caller.start()
     stuck.wait_until(waiting=1)
 
-    office.change(server, name="Renamed")
-    office.list(agent)
+    toolbox.change(server, name="Renamed")
+    toolbox.list(agent)
     stuck.release()
     caller.join(20)
 
@@ -58,24 +58,24 @@ def test_a_call_that_ends_after_its_server_was_changed_shows_no_credential(offic
 
 
 @pytest.mark.requirement("TRS-03")
-def test_a_secret_of_digits_is_not_returned_as_a_number(office: ToolboxClient) -> None:
+def test_a_secret_of_digits_is_not_returned_as_a_number(toolbox: ToolboxClient) -> None:
     digits = "483920174455"
     fake = PlainServer(
         tools_call=lambda request: result(request, {"content": [], "structuredContent": {"n": int(digits)}})
     )
-    agent = office.agent(office.server(fake, authType="header", config={"headerValue": digits}))
+    agent = toolbox.agent(toolbox.server(fake, authType="header", config={"headerValue": digits}))
 
-    assert office.call(agent, "mcp_weather_echo")["structuredContent"] == {"n": REMOVED}
+    assert toolbox.call(agent, "mcp_weather_echo")["structuredContent"] == {"n": REMOVED}
 
 
 @pytest.mark.requirement("REL-14")
-def test_a_call_with_a_truncated_response_keeps_its_idempotency_key(office: ToolboxClient) -> None:
+def test_a_call_with_a_truncated_response_keeps_its_idempotency_key(toolbox: ToolboxClient) -> None:
     fake = SessionServer(tools_call=lambda _: stream(event("", id="e1", retry=0)), GET=lambda _: McpResponse(429))
-    agent = office.agent(office.server(fake))
-    path = f"{office.workspace.agents}/{agent}/tool-calls"
+    agent = toolbox.agent(toolbox.server(fake))
+    path = f"{toolbox.workspace.agents}/{agent}/tool-calls"
     body, headers = {"toolName": "mcp_weather_echo", "args": {}}, {"Idempotency-Key": "once"}
 
-    first, second = (office.admin.post(path, json=body, headers=headers) for _ in range(2))
+    first, second = (toolbox.admin.post(path, json=body, headers=headers) for _ in range(2))
 
     kind, text = failure(first.json())
     assert kind == "upstream_unavailable"
@@ -84,21 +84,21 @@ def test_a_call_with_a_truncated_response_keeps_its_idempotency_key(office: Tool
     assert len(fake.requests_for("tools/call")) == 1
 
 
-def test_a_stream_that_ends_before_the_response_leaves_the_outcome_unknown(office: ToolboxClient) -> None:
-    kind, text = failure(call_answered_with(office, lambda _: stream(b": nothing\n\n")))
+def test_a_stream_that_ends_before_the_response_leaves_the_outcome_unknown(toolbox: ToolboxClient) -> None:
+    kind, text = failure(call_answered_with(toolbox, lambda _: stream(b": nothing\n\n")))
 
     assert kind == "upstream_unavailable"
     assert text.endswith("The stream ended before the answer. It is not known whether the call was carried out.")
 
 
-def test_the_audit_trail_names_the_tool_that_the_generic_tool_called(office: ToolboxClient) -> None:
-    server = office.server(PlainServer())
-    agent = office.agent(server)
+def test_the_audit_trail_names_the_tool_that_the_generic_tool_called(toolbox: ToolboxClient) -> None:
+    server = toolbox.server(PlainServer())
+    agent = toolbox.agent(server)
 
-    office.call(agent, f"mcp_{server['id']}", {"method": "tools/call", "params": {"name": "echo", "arguments": {}}})
+    toolbox.call(agent, f"mcp_{server['id']}", {"method": "tools/call", "params": {"name": "echo", "arguments": {}}})
 
     for _ in range(200):
-        records = office.admin.get(f"{office.workspace.audit}?kind=calls").json()
+        records = toolbox.admin.get(f"{toolbox.workspace.audit}?kind=calls").json()
         if records:
             break
         threading.Event().wait(0.02)

@@ -20,14 +20,14 @@ def returning(**answer: Any) -> Callable[[McpRequest], McpResponse]:
     return lambda request: result(request, answer)
 
 
-def test_images_sounds_and_files_are_passed_on(office: ToolboxClient) -> None:
+def test_images_sounds_and_files_are_passed_on(toolbox: ToolboxClient) -> None:
     image = {"type": "image", "data": base64.b64encode(b"png" * 500).decode(), "mimeType": "image/png"}
     sound = {"type": "audio", "data": "AAAA", "mimeType": "audio/wav"}
     link = {"type": "resource_link", "uri": "file:///report", "name": "Report"}
     file = {"type": "resource", "resource": {"uri": "file:///a", "mimeType": "text/plain", "text": "inside"}}
     blob = {"type": "resource", "resource": {"uri": "file:///b", "mimeType": "application/pdf", "blob": "AAAA"}}
 
-    result = call_answered_with(office, returning(content=[image, sound, link, file, blob]))
+    result = call_answered_with(toolbox, returning(content=[image, sound, link, file, blob]))
 
     assert result["content"] == [image, sound, link, file, blob]
     assert result["text"].splitlines() == [
@@ -40,10 +40,10 @@ def test_images_sounds_and_files_are_passed_on(office: ToolboxClient) -> None:
 
 
 @pytest.mark.requirement("TRS-02")
-def test_a_long_text_is_cut_and_says_so(office: ToolboxClient) -> None:
+def test_a_long_text_is_cut_and_says_so(toolbox: ToolboxClient) -> None:
     text = "A line of forty characters, all in all.\n" * 5000
 
-    result = call_answered_with(office, returning(content=[{"type": "text", "text": text}]))
+    result = call_answered_with(toolbox, returning(content=[{"type": "text", "text": text}]))
 
     assert len(result["text"]) <= MAX_TEXT
     kept, _, note = result["text"].rpartition("\n")
@@ -57,10 +57,10 @@ def test_a_long_text_is_cut_and_says_so(office: ToolboxClient) -> None:
 
 
 @pytest.mark.requirement("TRS-02")
-def test_all_texts_share_one_limit(office: ToolboxClient) -> None:
+def test_all_texts_share_one_limit(toolbox: ToolboxClient) -> None:
     blocks = [{"type": "text", "text": f"{number} " * 5000} for number in range(20)]
 
-    result = call_answered_with(office, returning(content=blocks))
+    result = call_answered_with(toolbox, returning(content=blocks))
 
     assert len(result["text"]) <= MAX_TEXT + MAX_BLOCKS
     assert result["text"].splitlines()[-1] == (
@@ -69,10 +69,10 @@ def test_all_texts_share_one_limit(office: ToolboxClient) -> None:
 
 
 @pytest.mark.requirement("TRS-02")
-def test_parts_that_cannot_be_cut_are_omitted_and_named(office: ToolboxClient) -> None:
+def test_parts_that_cannot_be_cut_are_omitted_and_named(toolbox: ToolboxClient) -> None:
     image = {"type": "image", "data": "A" * 2_500_000, "mimeType": "image/png"}
 
-    result = call_answered_with(office, returning(content=[image], structuredContent={"rows": ["x" * 100] * 3000}))
+    result = call_answered_with(toolbox, returning(content=[image], structuredContent={"rows": ["x" * 100] * 3000}))
 
     first, second = result["text"].splitlines()
     assert first.startswith("[image (image/png) of 25000")
@@ -81,8 +81,8 @@ def test_parts_that_cannot_be_cut_are_omitted_and_named(office: ToolboxClient) -
 
 
 @pytest.mark.requirement("TRS-02")
-def test_very_many_parts_are_counted(office: ToolboxClient) -> None:
-    result = call_answered_with(office, returning(content=[{"type": "text", "text": "x"}] * 250))
+def test_very_many_parts_are_counted(toolbox: ToolboxClient) -> None:
+    result = call_answered_with(toolbox, returning(content=[{"type": "text", "text": "x"}] * 250))
 
     assert (
         result["text"].splitlines()[-1] == "[50 more parts left out. Ask for less, or for the next page, to get them.]"
@@ -105,8 +105,8 @@ def echo_of_the_secret(request: McpRequest) -> dict[str, Any]:
 
 @BOTH_WAYS
 @pytest.mark.requirement("TRS-03")
-def test_a_secret_echoed_by_an_upstream_is_removed(office: ToolboxClient, way: str) -> None:
-    called = call_answered_with(office, lambda request: result(request, echo_of_the_secret(request)), way)
+def test_a_secret_echoed_by_an_upstream_is_removed(toolbox: ToolboxClient, way: str) -> None:
+    called = call_answered_with(toolbox, lambda request: result(request, echo_of_the_secret(request)), way)
 
     shown = json.dumps(called)
     assert called["text"].startswith("You sent [removed], that is ")
@@ -119,7 +119,7 @@ def test_a_secret_echoed_by_an_upstream_is_removed(office: ToolboxClient, way: s
 @BOTH_WAYS
 @pytest.mark.requirement("TRS-03")
 @pytest.mark.parametrize("place", ["message", "data"])
-def test_a_secret_in_an_upstreams_error_is_removed(office: ToolboxClient, way: str, place: str) -> None:
+def test_a_secret_in_an_upstreams_error_is_removed(toolbox: ToolboxClient, way: str, place: str) -> None:
     def refuse(request: McpRequest) -> McpResponse:
         header = request.headers["authorization"]
         text = f"Bad token {header} / {base64.b64encode(header.encode()).decode()}"
@@ -127,7 +127,7 @@ def test_a_secret_in_an_upstreams_error_is_removed(office: ToolboxClient, way: s
             error(request, -32603, text) if place == "message" else error(request, -32603, "No", data={"header": text})
         )
 
-    kind, text = failure(call_answered_with(office, refuse, way))
+    kind, text = failure(call_answered_with(toolbox, refuse, way))
 
     assert kind == "upstream_refused"
     assert "Bad token [removed] / " in text
@@ -136,34 +136,34 @@ def test_a_secret_in_an_upstreams_error_is_removed(office: ToolboxClient, way: s
 
 
 @pytest.mark.requirement("TRS-03")
-def test_a_secret_in_the_name_of_a_tool_or_its_description_is_removed(office: ToolboxClient) -> None:
+def test_a_secret_in_the_name_of_a_tool_or_its_description_is_removed(toolbox: ToolboxClient) -> None:
     def listed(request: McpRequest) -> McpResponse:
         header = request.headers["authorization"]
         schema = {"type": "object", "properties": {"text": {"type": "string", "description": header}}}
         return result(request, {"tools": [{"name": "echo", "description": f"With {header}", "inputSchema": schema}]})
 
-    server = office.server(PlainServer(tools_list=listed))
+    server = toolbox.server(PlainServer(tools_list=listed))
 
-    for shown in (office.list(office.agent(server)), office.tools_of(server)):
+    for shown in (toolbox.list(toolbox.agent(server)), toolbox.tools_of(server)):
         assert SECRET not in json.dumps(shown)
 
 
 @BOTH_WAYS
 @pytest.mark.requirement("TRS-01")
-def test_invisible_characters_do_not_reach_an_agent(office: ToolboxClient, way: str) -> None:
+def test_invisible_characters_do_not_reach_an_agent(toolbox: ToolboxClient, way: str) -> None:
     hidden = "a\x1b[31mred\x1b[0m\u202ereversed\u2066 \U000e0041tag\u200bend\x00"
     content = [{"type": "text", "text": hidden}]
 
-    result = call_answered_with(office, returning(content=content, structuredContent={hidden: hidden}), way)
+    result = call_answered_with(toolbox, returning(content=content, structuredContent={hidden: hidden}), way)
 
     assert result["text"] == result["content"][0]["text"] == "aredreversed tagend"
     assert result["structuredContent"] == {"aredreversed tagend": "aredreversed tagend"}
 
 
 @pytest.mark.requirement("TRS-01", "TRS-05")
-def test_an_error_is_one_clean_line(office: ToolboxClient) -> None:
+def test_an_error_is_one_clean_line(toolbox: ToolboxClient) -> None:
     _, text = failure(
-        call_answered_with(office, lambda request: error(request, -32603, "one\r\n\x1b[2Jtwo\u202e" + "x" * 5000))
+        call_answered_with(toolbox, lambda request: error(request, -32603, "one\r\n\x1b[2Jtwo\u202e" + "x" * 5000))
     )
 
     assert text.startswith("Error calling MCP server: one twox")

@@ -24,7 +24,7 @@ from tests.toolbox.toolbox_client import ToolboxClient
 class ObservedProcess:
     """The outbox asks what is left to revoke, at the start and then each minute: that is of no call."""
 
-    office: ToolboxClient
+    toolbox: ToolboxClient
     log_lines: list[str]
 
     @property
@@ -33,7 +33,7 @@ class ObservedProcess:
 
 
 @contextmanager
-def watched(street: UpstreamHost, data_dir: Path) -> Iterator[ObservedProcess]:
+def watched(upstream_host: UpstreamHost, data_dir: Path) -> Iterator[ObservedProcess]:
     """A Plugboard that tells of each statement by which its database is read."""
     settings = Settings(data_dir=data_dir, egress=AT_HOME)
     app = build_router_app(settings)
@@ -44,48 +44,48 @@ def watched(street: UpstreamHost, data_dir: Path) -> Iterator[ObservedProcess]:
         key = asyncio.run(make_operator_key(parts.store, parts.key_maker)).reveal_text()
         plugboard = Plugboard(url, settings, key)
         try:
-            yield ObservedProcess(ToolboxClient(plugboard.make_workspace(), street), notes)
+            yield ObservedProcess(ToolboxClient(plugboard.make_workspace(), upstream_host), notes)
         finally:
             plugboard.close()
 
 
-def test_a_warm_call_makes_one_read_and_one_request(street: UpstreamHost, tmp_path: Path) -> None:
-    with watched(street, tmp_path) as plugboard:
-        office, fake = plugboard.office, ModernServer()
-        agent = office.agent(office.server(fake))
-        office.call(agent, "mcp_weather_echo", {"text": "warm"})
+def test_a_warm_call_makes_one_read_and_one_request(upstream_host: UpstreamHost, tmp_path: Path) -> None:
+    with watched(upstream_host, tmp_path) as plugboard:
+        toolbox, fake = plugboard.toolbox, ModernServer()
+        agent = toolbox.agent(toolbox.server(fake))
+        toolbox.call(agent, "mcp_weather_echo", {"text": "warm"})
         plugboard.log_lines.clear()
         fake.requests.clear()
 
-        office.call(agent, "mcp_weather_echo", {"text": "hot"})
+        toolbox.call(agent, "mcp_weather_echo", {"text": "hot"})
 
         assert [read.split()[:2] for read in plugboard.reads] == [["SELECT", "version"]]
         assert fake.methods == ["tools/call"]
 
 
-def test_a_warm_list_makes_one_read_and_no_request(street: UpstreamHost, tmp_path: Path) -> None:
-    with watched(street, tmp_path) as plugboard:
-        office, fakes = plugboard.office, [PlainServer(), PlainServer()]
-        agent = office.agent(*(office.server(fake, f"s{number}") for number, fake in enumerate(fakes)))
-        before = office.list(agent)
+def test_a_warm_list_makes_one_read_and_no_request(upstream_host: UpstreamHost, tmp_path: Path) -> None:
+    with watched(upstream_host, tmp_path) as plugboard:
+        toolbox, fakes = plugboard.toolbox, [PlainServer(), PlainServer()]
+        agent = toolbox.agent(*(toolbox.server(fake, f"s{number}") for number, fake in enumerate(fakes)))
+        before = toolbox.list(agent)
         plugboard.log_lines.clear()
         for fake in fakes:
             fake.requests.clear()
 
-        assert office.list(agent) == before
+        assert toolbox.list(agent) == before
         assert [read.split()[:2] for read in plugboard.reads] == [["SELECT", "version"]]
         assert [fake.methods for fake in fakes] == [[], []]
 
 
-def test_a_call_after_a_change_reads_what_has_changed_at_once(street: UpstreamHost, tmp_path: Path) -> None:
-    with watched(street, tmp_path) as plugboard:
-        office = plugboard.office
-        servers = [office.server(PlainServer(), f"s{number}") for number in range(5)]
-        agent = office.agent(*servers)
-        office.call(agent, "mcp_s0_echo")
-        office.change(servers[1], name="Other")
+def test_a_call_after_a_change_reads_what_has_changed_at_once(upstream_host: UpstreamHost, tmp_path: Path) -> None:
+    with watched(upstream_host, tmp_path) as plugboard:
+        toolbox = plugboard.toolbox
+        servers = [toolbox.server(PlainServer(), f"s{number}") for number in range(5)]
+        agent = toolbox.agent(*servers)
+        toolbox.call(agent, "mcp_s0_echo")
+        toolbox.change(servers[1], name="Other")
         plugboard.log_lines.clear()
 
-        office.call(agent, "mcp_s0_echo")
+        toolbox.call(agent, "mcp_s0_echo")
 
         assert len(plugboard.reads) <= 1 + 2 + len(servers)  # the revision, the key and the agent, the servers

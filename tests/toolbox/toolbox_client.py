@@ -79,13 +79,13 @@ def failure(result: Json) -> tuple[str, str]:
     return result["error"]["kind"], result["text"]
 
 
-def call_answered_with(office: ToolboxClient, answer: Callable[[McpRequest], McpResponse], way: str = "named") -> Json:
+def call_answered_with(toolbox: ToolboxClient, answer: Callable[[McpRequest], McpResponse], way: str = "named") -> Json:
     """What comes of a call that the upstream answers like that."""
-    server = office.server(PlainServer(tools_call=answer))
-    agent = office.agent(server)
+    server = toolbox.server(PlainServer(tools_call=answer))
+    agent = toolbox.agent(server)
     if way == "named":
-        return office.call(agent, "mcp_weather_echo")
-    return office.call(agent, generic(server), {"method": "tools/call", "params": {"name": "echo", "arguments": {}}})
+        return toolbox.call(agent, "mcp_weather_echo")
+    return toolbox.call(agent, generic(server), {"method": "tools/call", "params": {"name": "echo", "arguments": {}}})
 
 
 def wait_until(holds: Callable[[], bool], patience: float = 20.0) -> None:

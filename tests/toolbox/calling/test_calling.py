@@ -42,11 +42,11 @@ def returning(**answer: Any) -> Callable[[McpRequest], McpResponse]:
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_tool_is_called_over_every_protocol(office: ToolboxClient, era: str) -> None:
+def test_a_tool_is_called_over_every_protocol(toolbox: ToolboxClient, era: str) -> None:
     fake = ERAS[era]()
-    agent = office.agent(office.server(fake))
+    agent = toolbox.agent(toolbox.server(fake))
 
-    first, again = (office.call(agent, ECHO_TOOL, {"text": text}) for text in ("hello", "again"))
+    first, again = (toolbox.call(agent, ECHO_TOOL, {"text": text}) for text in ("hello", "again"))
 
     assert first == {
         "text": '{"text": "hello"}',
@@ -60,30 +60,30 @@ def test_a_tool_is_called_over_every_protocol(office: ToolboxClient, era: str) -
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_second_call_is_one_request(office: ToolboxClient, era: str) -> None:
+def test_a_second_call_is_one_request(toolbox: ToolboxClient, era: str) -> None:
     fake = ERAS[era]()
-    agent = office.agent(office.server(fake))
-    office.call(agent, ECHO_TOOL)
+    agent = toolbox.agent(toolbox.server(fake))
+    toolbox.call(agent, ECHO_TOOL)
     fake.requests.clear()
 
-    office.call(agent, ECHO_TOOL)
+    toolbox.call(agent, ECHO_TOOL)
 
     assert fake.methods == ["tools/call"]
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_the_generic_tool_calls_tools_and_any_other_method(office: ToolboxClient, era: str) -> None:
+def test_the_generic_tool_calls_tools_and_any_other_method(toolbox: ToolboxClient, era: str) -> None:
     fake = ERAS[era]()
     fake.handlers["resources/read"] = lambda request: result(
         request, {"contents": [{"uri": request.message["params"]["uri"]}]}
     )
-    server = office.server(fake)
-    agent, tool = office.agent(server), generic(server)
+    server = toolbox.server(fake)
+    agent, tool = toolbox.agent(server), generic(server)
 
-    called = office.call(
+    called = toolbox.call(
         agent, tool, {"method": "tools/call", "params": {"name": "echo", "arguments": {"text": "hello"}}}
     )
-    read = office.call(agent, tool, {"method": "resources/read", "params": {"uri": "file:///a"}})
+    read = toolbox.call(agent, tool, {"method": "resources/read", "params": {"uri": "file:///a"}})
 
     assert (called["text"], called["isError"]) == ('{"text": "hello"}', False)
     assert read["structuredContent"]["contents"] == [{"uri": "file:///a"}]
@@ -91,11 +91,11 @@ def test_the_generic_tool_calls_tools_and_any_other_method(office: ToolboxClient
     assert read["content"] == [{"type": "text", "text": read["text"]}]
 
 
-def test_a_method_without_params_is_sent_without_params(office: ToolboxClient) -> None:
+def test_a_method_without_params_is_sent_without_params(toolbox: ToolboxClient) -> None:
     fake = PlainServer(ping=returning())
-    server = office.server(fake)
+    server = toolbox.server(fake)
 
-    answer = office.call(office.agent(server), generic(server), {"method": "ping"})
+    answer = toolbox.call(toolbox.agent(server), generic(server), {"method": "ping"})
 
     assert (answer["text"], answer["structuredContent"], answer["isError"]) == ("{}", {}, False)
     assert "params" not in fake.requests_for("ping")[0].message
@@ -113,12 +113,12 @@ def test_a_method_without_params_is_sent_without_params(office: ToolboxClient) -
     ],
 )
 def test_the_generic_tool_says_how_to_correct_invalid_arguments(
-    office: ToolboxClient, args: dict[str, Any], told: str
+    toolbox: ToolboxClient, args: dict[str, Any], told: str
 ) -> None:
     fake = PlainServer()
-    server = office.server(fake)
+    server = toolbox.server(fake)
 
-    kind, text = failure(office.call(office.agent(server), generic(server), args))
+    kind, text = failure(toolbox.call(toolbox.agent(server), generic(server), args))
 
     assert kind == "invalid_arguments"
     assert text.startswith(f"Error: the arguments of {generic(server)} do not fit. ")
@@ -126,11 +126,11 @@ def test_the_generic_tool_says_how_to_correct_invalid_arguments(
     assert not fake.requests
 
 
-def test_invalid_arguments_get_an_error_that_says_how_to_correct_them(office: ToolboxClient) -> None:
+def test_invalid_arguments_get_an_error_that_says_how_to_correct_them(toolbox: ToolboxClient) -> None:
     fake = PlainServer()
-    agent = office.agent(office.server(fake))
+    agent = toolbox.agent(toolbox.server(fake))
 
-    result = office.call(agent, ECHO_TOOL, {"text": 1})
+    result = toolbox.call(agent, ECHO_TOOL, {"text": 1})
 
     assert failure(result) == (
         "invalid_arguments",
@@ -150,8 +150,8 @@ def test_invalid_arguments_get_an_error_that_says_how_to_correct_them(office: To
         ({}, "Error calling MCP server: Internal error"),
     ],
 )
-def test_a_json_rpc_error_has_its_exact_text(office: ToolboxClient, way: str, data: object, told: str) -> None:
-    result = call_answered_with(office, lambda request: error(request, -32603, "Internal error", data=data), way)
+def test_a_json_rpc_error_has_its_exact_text(toolbox: ToolboxClient, way: str, data: object, told: str) -> None:
+    result = call_answered_with(toolbox, lambda request: error(request, -32603, "Internal error", data=data), way)
 
     assert failure(result) == ("upstream_refused", told)
     assert "structuredContent" not in result
@@ -173,29 +173,29 @@ def test_a_json_rpc_error_has_its_exact_text(office: ToolboxClient, way: str, da
     ],
 )
 def test_an_error_status_has_its_exact_text(
-    office: ToolboxClient, way: str, status: int, headers: dict[str, str], kind: str, told: str, after: int | None
+    toolbox: ToolboxClient, way: str, status: int, headers: dict[str, str], kind: str, told: str, after: int | None
 ) -> None:
-    result = call_answered_with(office, lambda _: McpResponse(status, b"<h1>no</h1>", "text/html", headers), way)
+    result = call_answered_with(toolbox, lambda _: McpResponse(status, b"<h1>no</h1>", "text/html", headers), way)
 
     assert failure(result) == (kind, f"Error calling MCP server: MCP server request failed: {told}")
     assert result["error"].get("retryAfter") == after
 
 
 @BOTH_WAYS
-def test_the_error_of_a_failed_tool_is_passed_on(office: ToolboxClient, way: str) -> None:
+def test_the_error_of_a_failed_tool_is_passed_on(toolbox: ToolboxClient, way: str) -> None:
     content = [{"type": "text", "text": "No such city"}]
 
-    result = call_answered_with(office, returning(content=content, isError=True), way)
+    result = call_answered_with(toolbox, returning(content=content, isError=True), way)
 
     assert result == {"text": "No such city", "content": content, "isError": True}
 
 
 @BOTH_WAYS
-def test_structured_content_is_passed_on(office: ToolboxClient, way: str) -> None:
+def test_structured_content_is_passed_on(toolbox: ToolboxClient, way: str) -> None:
     expected = {"celsius": 4, "sky": ["rain", None, 1.5], "deep": {"a": [{"b": True}]}}
 
     result = call_answered_with(
-        office, returning(content=[{"type": "text", "text": "4"}], structuredContent=expected), way
+        toolbox, returning(content=[{"type": "text", "text": "4"}], structuredContent=expected), way
     )
 
     assert (result["text"], result["structuredContent"]) == ("4", expected)
@@ -203,19 +203,19 @@ def test_structured_content_is_passed_on(office: ToolboxClient, way: str) -> Non
 
 @BOTH_WAYS
 @pytest.mark.requirement("EGR-10")
-def test_a_credential_is_sent_only_to_the_origin_it_was_entered_for(office: ToolboxClient, way: str) -> None:
+def test_a_credential_is_sent_only_to_the_origin_it_was_entered_for(toolbox: ToolboxClient, way: str) -> None:
     old_home, new_home = PlainServer(), PlainServer()
-    server = office.server(old_home)
-    agent = office.agent(server)
+    server = toolbox.server(old_home)
+    agent = toolbox.agent(server)
     tool, args = (ECHO_TOOL, {}) if way == "named" else (generic(server), {"method": "tools/list"})
-    office.call(agent, tool, args)
+    toolbox.call(agent, tool, args)
     old_home.requests.clear()
 
     with listening(new_home) as url:
-        moved = office.change(server, url=f"{url}/mcp")
-        result = office.call(agent, tool, args)
-        values = office.change(server, config={"headerValue": "Bearer canary-new"})
-        connected = office.call(agent, tool, args)
+        moved = toolbox.change(server, url=f"{url}/mcp")
+        result = toolbox.call(agent, tool, args)
+        values = toolbox.change(server, config={"headerValue": "Bearer canary-new"})
+        connected = toolbox.call(agent, tool, args)
 
     assert (moved["configured"], values["configured"]) == ([], ["headerValue"])
     assert failure(result) == (
@@ -229,19 +229,19 @@ def test_a_credential_is_sent_only_to_the_origin_it_was_entered_for(office: Tool
 
 @pytest.mark.requirement("EGR-10", "EGR-11")
 @pytest.mark.parametrize("auth_type", ["none", "header"])
-def test_a_url_is_checked_at_each_call(office: ToolboxClient, auth_type: str) -> None:
+def test_a_url_is_checked_at_each_call(toolbox: ToolboxClient, auth_type: str) -> None:
     """It was acceptable when it was stored, and is not where the operator has thought better of it."""
     fake, config = PlainServer(), {"headerValue": "Bearer canary"} if auth_type == "header" else {}
-    server = office.server(fake, authType=auth_type, config=config)
-    agent, here = office.agent(server), office.workspace
+    server = toolbox.server(fake, authType=auth_type, config=config)
+    agent, here = toolbox.agent(server), toolbox.workspace
     with served(Settings(data_dir=here.plugboard.settings.data_dir)) as stricter:
-        there = ToolboxClient(Workspace(stricter, here.id, here.key, stricter.caller(here.key)), office.upstream_host)
+        there = ToolboxClient(Workspace(stricter, here.id, here.key, stricter.caller(here.key)), toolbox.upstream_host)
 
         notes = [failure(there.call(agent, ECHO_TOOL))[0], there.tools_of(server)["unavailable"][0]["reason"]]
 
     assert notes == ["upstream_unavailable", "unreachable"]
     assert not fake.requests
-    assert office.call(agent, ECHO_TOOL)["isError"] is False
+    assert toolbox.call(agent, ECHO_TOOL)["isError"] is False
 
 
 @pytest.mark.parametrize(
@@ -256,30 +256,30 @@ def test_a_url_is_checked_at_each_call(office: ToolboxClient, auth_type: str) ->
         {"toolName": ECHO_TOOL, "arguments": {}},
     ],
 )
-def test_a_malformed_call_is_refused(office: ToolboxClient, body: dict[str, Any]) -> None:
-    agent = office.agent()
+def test_a_malformed_call_is_refused(toolbox: ToolboxClient, body: dict[str, Any]) -> None:
+    agent = toolbox.agent()
 
-    response = office.admin.post(f"{office.workspace.agents}/{agent}/tool-calls", json=body)
+    response = toolbox.admin.post(f"{toolbox.workspace.agents}/{agent}/tool-calls", json=body)
 
     assert (response.status_code, response.json()["code"]) == (422, "invalid")
 
 
-def test_arguments_may_be_omitted(office: ToolboxClient) -> None:
-    agent = office.agent(office.server(PlainServer()))
+def test_arguments_may_be_omitted(toolbox: ToolboxClient) -> None:
+    agent = toolbox.agent(toolbox.server(PlainServer()))
 
-    response = office.admin.post(f"{office.workspace.agents}/{agent}/tool-calls", json={"toolName": ECHO_TOOL})
+    response = toolbox.admin.post(f"{toolbox.workspace.agents}/{agent}/tool-calls", json={"toolName": ECHO_TOOL})
 
     assert response.json()["text"] == "{}"
 
 
-def test_http_basic_and_further_headers_are_sent(office: ToolboxClient) -> None:
+def test_http_basic_and_further_headers_are_sent(toolbox: ToolboxClient) -> None:
     basic, further = PlainServer(), PlainServer()
-    first = office.server(basic, authType="basic", config={"username": "anna", "password": "canary-pass"})
-    second = office.server(further, "rain", config={"headers": {"X-Api-Key": "canary-key"}})
-    agent = office.agent(first, second)
+    first = toolbox.server(basic, authType="basic", config={"username": "anna", "password": "canary-pass"})
+    second = toolbox.server(further, "rain", config={"headers": {"X-Api-Key": "canary-key"}})
+    agent = toolbox.agent(first, second)
 
-    office.call(agent, ECHO_TOOL)
-    office.call(agent, "mcp_rain_echo")
+    toolbox.call(agent, ECHO_TOOL)
+    toolbox.call(agent, "mcp_rain_echo")
 
     assert basic.requests[-1].headers["authorization"] == "Basic " + base64.b64encode(b"anna:canary-pass").decode()
     assert further.requests[-1].headers["x-api-key"] == "canary-key"

@@ -25,72 +25,76 @@ def refusal(response: httpx2.Response) -> str:
     return text
 
 
-def test_a_server_of_another_workspace_is_refused(office: ToolboxClient, street: Any) -> None:
-    fake, other = two_tools(), ToolboxClient(office.workspace.plugboard.make_workspace(), street)
-    foreign, agent = other.server(fake), office.agent()
+def test_a_server_of_another_workspace_is_refused(toolbox: ToolboxClient, upstream_host: Any) -> None:
+    fake, other = two_tools(), ToolboxClient(toolbox.workspace.plugboard.make_workspace(), upstream_host)
+    foreign, agent = other.server(fake), toolbox.agent()
 
-    assert refusal(office.post_call(agent, generic(foreign), CALL_ECHO)) == (
+    assert refusal(toolbox.post_call(agent, generic(foreign), CALL_ECHO)) == (
         f"Error: MCP server {foreign['id']} does not belong to this workspace"
     )
-    assert refusal(office.post_call(agent, ECHO_TOOL)) == NOT_THERE.format(ECHO_TOOL)
+    assert refusal(toolbox.post_call(agent, ECHO_TOOL)) == NOT_THERE.format(ECHO_TOOL)
     assert not fake.requests
 
 
-def test_the_existence_of_a_server_in_another_workspace_is_not_disclosed(office: ToolboxClient, street: Any) -> None:
-    other = ToolboxClient(office.workspace.plugboard.make_workspace(), street)
+def test_the_existence_of_a_server_in_another_workspace_is_not_disclosed(
+    toolbox: ToolboxClient, upstream_host: Any
+) -> None:
+    other = ToolboxClient(toolbox.workspace.plugboard.make_workspace(), upstream_host)
     there = other.server(two_tools())["id"]
-    nowhere, agent = there[:-4] + "0000", office.agent()
+    nowhere, agent = there[:-4] + "0000", toolbox.agent()
 
-    texts = [refusal(office.post_call(agent, f"mcp_{item}", CALL_ECHO)).replace(item, "") for item in (there, nowhere)]
+    texts = [refusal(toolbox.post_call(agent, f"mcp_{item}", CALL_ECHO)).replace(item, "") for item in (there, nowhere)]
 
     assert texts[0] == texts[1]
 
 
-def test_a_missing_server_is_refused(office: ToolboxClient) -> None:
-    agent, gone = office.agent(), office.server(two_tools())
-    office.admin.delete(f"{office.workspace.servers}/{gone['id']}")
+def test_a_missing_server_is_refused(toolbox: ToolboxClient) -> None:
+    agent, gone = toolbox.agent(), toolbox.server(two_tools())
+    toolbox.admin.delete(f"{toolbox.workspace.servers}/{gone['id']}")
 
-    assert refusal(office.post_call(agent, generic(gone), CALL_ECHO)) == f"Error: MCP server {gone['id']} not found"
-    assert refusal(office.post_call(agent, "mcp_server_123", CALL_ECHO)) == (
+    assert refusal(toolbox.post_call(agent, generic(gone), CALL_ECHO)) == f"Error: MCP server {gone['id']} not found"
+    assert refusal(toolbox.post_call(agent, "mcp_server_123", CALL_ECHO)) == (
         "Error: MCP server server_123 does not belong to this workspace"
     )
 
 
-def test_a_server_that_the_agent_does_not_enable_is_refused(office: ToolboxClient) -> None:
+def test_a_server_that_the_agent_does_not_enable_is_refused(toolbox: ToolboxClient) -> None:
     fake = two_tools()
-    server, agent = office.server(fake), office.agent()
+    server, agent = toolbox.server(fake), toolbox.agent()
 
-    assert refusal(office.post_call(agent, generic(server), CALL_ECHO)) == f"Error: MCP server {server['id']} not found"
-    assert refusal(office.post_call(agent, ECHO_TOOL)) == NOT_THERE.format(ECHO_TOOL)
+    assert (
+        refusal(toolbox.post_call(agent, generic(server), CALL_ECHO)) == f"Error: MCP server {server['id']} not found"
+    )
+    assert refusal(toolbox.post_call(agent, ECHO_TOOL)) == NOT_THERE.format(ECHO_TOOL)
     assert not fake.requests
 
 
-def test_an_agent_of_another_workspace_has_no_tools_for_us(office: ToolboxClient, street: Any) -> None:
-    fake, other = two_tools(), ToolboxClient(office.workspace.plugboard.make_workspace(), street)
+def test_an_agent_of_another_workspace_has_no_tools_for_us(toolbox: ToolboxClient, upstream_host: Any) -> None:
+    fake, other = two_tools(), ToolboxClient(toolbox.workspace.plugboard.make_workspace(), upstream_host)
     foreign = other.agent(other.server(fake))
 
-    refused = office.post_call(foreign, ECHO_TOOL)
-    nowhere = office.post_call(foreign[:-4] + "0000", ECHO_TOOL)
+    refused = toolbox.post_call(foreign, ECHO_TOOL)
+    nowhere = toolbox.post_call(foreign[:-4] + "0000", ECHO_TOOL)
 
     assert_problem(refused, 404, "not_found")
     assert refused.content == nowhere.content
-    assert_problem(office.admin.get(f"{office.workspace.agents}/{foreign}/tools"), 404, "not_found")
+    assert_problem(toolbox.admin.get(f"{toolbox.workspace.agents}/{foreign}/tools"), 404, "not_found")
     assert not fake.requests
 
 
-def test_a_disabled_server_is_refused(office: ToolboxClient) -> None:
+def test_a_disabled_server_is_refused(toolbox: ToolboxClient) -> None:
     fake = two_tools()
-    server = office.server(fake)
-    agent = office.agent(server)
-    office.call(agent, ECHO_TOOL)
-    office.change(server, enabled=False)
+    server = toolbox.server(fake)
+    agent = toolbox.agent(server)
+    toolbox.call(agent, ECHO_TOOL)
+    toolbox.change(server, enabled=False)
     fake.requests.clear()
 
-    assert refusal(office.post_call(agent, ECHO_TOOL)) == NOT_THERE.format(ECHO_TOOL)
+    assert refusal(toolbox.post_call(agent, ECHO_TOOL)) == NOT_THERE.format(ECHO_TOOL)
     assert (
-        refusal(office.post_call(agent, generic(server), CALL_ECHO)) == f"Error: MCP server {server['id']} is disabled"
+        refusal(toolbox.post_call(agent, generic(server), CALL_ECHO)) == f"Error: MCP server {server['id']} is disabled"
     )
-    assert office.list(agent) == {
+    assert toolbox.list(agent) == {
         "tools": [],
         "unavailable": [
             {
@@ -112,151 +116,151 @@ NAMES = (
 @pytest.mark.parametrize(
     "name", [*NAMES.split(), "mcp_weather_tools/call", "mcp_weather_second__abcdefgh", "mcp_weather_ echo"]
 )
-def test_a_name_that_is_not_in_the_list_is_refused(office: ToolboxClient, name: str) -> None:
+def test_a_name_that_is_not_in_the_list_is_refused(toolbox: ToolboxClient, name: str) -> None:
     fake = two_tools()
-    agent = office.agent(office.server(fake))
-    office.list(agent)
+    agent = toolbox.agent(toolbox.server(fake))
+    toolbox.list(agent)
     fake.requests.clear()
 
-    assert refusal(office.post_call(agent, name)) == NOT_THERE.format(name)
+    assert refusal(toolbox.post_call(agent, name)) == NOT_THERE.format(name)
     assert not fake.requests
 
 
-def test_a_tool_outside_the_rule_is_neither_listed_nor_called(office: ToolboxClient) -> None:
+def test_a_tool_outside_the_rule_is_neither_listed_nor_called(toolbox: ToolboxClient) -> None:
     fake = two_tools()
-    server = office.server(fake)
-    agent = office.agent(server, enabledMcpServerToolNames={server["id"]: ["second"]})
+    server = toolbox.server(fake)
+    agent = toolbox.agent(server, enabledMcpServerToolNames={server["id"]: ["second"]})
 
-    assert refusal(office.post_call(agent, ECHO_TOOL)) == NOT_THERE.format(ECHO_TOOL)
+    assert refusal(toolbox.post_call(agent, ECHO_TOOL)) == NOT_THERE.format(ECHO_TOOL)
     assert not fake.requests
-    assert office.names(agent) == [SECOND_TOOL]
-    assert refusal(office.post_call(agent, ECHO_TOOL)) == NOT_THERE.format(ECHO_TOOL)
-    assert office.call(agent, SECOND_TOOL)["isError"] is False
+    assert toolbox.names(agent) == [SECOND_TOOL]
+    assert refusal(toolbox.post_call(agent, ECHO_TOOL)) == NOT_THERE.format(ECHO_TOOL)
+    assert toolbox.call(agent, SECOND_TOOL)["isError"] is False
     assert [request.message["params"]["name"] for request in fake.requests_for("tools/call")] == ["second"]
 
 
 @pytest.mark.parametrize("allowed", [["echo", "second"], ["second"], []])
-def test_a_tool_rule_hides_the_generic_tool(office: ToolboxClient, allowed: list[str]) -> None:
+def test_a_tool_rule_hides_the_generic_tool(toolbox: ToolboxClient, allowed: list[str]) -> None:
     fake = two_tools()
-    server = office.server(fake)
-    agent = office.agent(server, enabledMcpServerToolNames={server["id"]: allowed})
+    server = toolbox.server(fake)
+    agent = toolbox.agent(server, enabledMcpServerToolNames={server["id"]: allowed})
 
     for args in (CALL_ECHO, {"method": "tools/list"}, {"method": "resources/read"}, {}):
-        assert refusal(office.post_call(agent, generic(server), args)) == (
+        assert refusal(toolbox.post_call(agent, generic(server), args)) == (
             f"Error: MCP server {server['id']} has no tool {generic(server)} for this agent; use the server's own tools"
         )
     assert not fake.requests
-    assert office.names(agent) == [f"mcp_weather_{name}" for name in allowed]
+    assert toolbox.names(agent) == [f"mcp_weather_{name}" for name in allowed]
 
 
-def test_a_rule_takes_effect_at_once(office: ToolboxClient) -> None:
+def test_a_rule_takes_effect_at_once(toolbox: ToolboxClient) -> None:
     fake = two_tools()
-    server = office.server(fake)
-    agent = office.agent(server)
-    office.call(agent, ECHO_TOOL)
-    office.call(agent, generic(server), CALL_ECHO)
+    server = toolbox.server(fake)
+    agent = toolbox.agent(server)
+    toolbox.call(agent, ECHO_TOOL)
+    toolbox.call(agent, generic(server), CALL_ECHO)
     fake.requests.clear()
 
     rule = {"enabledMcpServerToolNames": {server["id"]: []}}
-    assert office.admin.put(f"{office.workspace.agents}/{agent}", json=rule).status_code == 200
+    assert toolbox.admin.put(f"{toolbox.workspace.agents}/{agent}", json=rule).status_code == 200
 
     assert (
-        office.post_call(agent, ECHO_TOOL).status_code
-        == office.post_call(agent, generic(server), CALL_ECHO).status_code
+        toolbox.post_call(agent, ECHO_TOOL).status_code
+        == toolbox.post_call(agent, generic(server), CALL_ECHO).status_code
         == 404
     )
     assert not fake.requests
 
 
-def test_a_tool_rule_applies_to_its_agent_only(office: ToolboxClient) -> None:
-    server = office.server(two_tools())
-    bound = office.agent(server, enabledMcpServerToolNames={server["id"]: ["echo"]})
-    free = office.agent(server)
+def test_a_tool_rule_applies_to_its_agent_only(toolbox: ToolboxClient) -> None:
+    server = toolbox.server(two_tools())
+    bound = toolbox.agent(server, enabledMcpServerToolNames={server["id"]: ["echo"]})
+    free = toolbox.agent(server)
 
-    assert office.names(bound) == [ECHO_TOOL]
-    assert office.names(free) == [generic(server), ECHO_TOOL, SECOND_TOOL]
-    assert office.post_call(bound, SECOND_TOOL).status_code == 404
-    assert office.post_call(free, SECOND_TOOL).status_code == 200
+    assert toolbox.names(bound) == [ECHO_TOOL]
+    assert toolbox.names(free) == [generic(server), ECHO_TOOL, SECOND_TOOL]
+    assert toolbox.post_call(bound, SECOND_TOOL).status_code == 404
+    assert toolbox.post_call(free, SECOND_TOOL).status_code == 200
 
 
-def test_a_server_that_exposes_only_its_tools_accepts_no_method(office: ToolboxClient) -> None:
+def test_a_server_that_exposes_only_its_tools_accepts_no_method(toolbox: ToolboxClient) -> None:
     fake = two_tools()
-    server = office.server(fake, exposure="tools")
-    agent = office.agent(server)
+    server = toolbox.server(fake, exposure="tools")
+    agent = toolbox.agent(server)
 
-    assert office.names(agent) == [ECHO_TOOL, SECOND_TOOL]
+    assert toolbox.names(agent) == [ECHO_TOOL, SECOND_TOOL]
     fake.requests.clear()
     for method in ("tools/call", "tools/list", "resources/list", "ping"):
-        assert office.post_call(agent, generic(server), {"method": method}).status_code == 404
+        assert toolbox.post_call(agent, generic(server), {"method": method}).status_code == 404
     assert not fake.requests
-    assert office.call(agent, ECHO_TOOL)["isError"] is False
+    assert toolbox.call(agent, ECHO_TOOL)["isError"] is False
 
 
-def test_a_server_that_exposes_only_the_generic_tool_has_no_others(office: ToolboxClient) -> None:
+def test_a_server_that_exposes_only_the_generic_tool_has_no_others(toolbox: ToolboxClient) -> None:
     fake = two_tools()
-    server = office.server(fake, exposure="generic")
-    agent = office.agent(server)
+    server = toolbox.server(fake, exposure="generic")
+    agent = toolbox.agent(server)
 
-    assert office.names(agent) == [generic(server)]
-    assert refusal(office.post_call(agent, ECHO_TOOL)) == NOT_THERE.format(ECHO_TOOL)
+    assert toolbox.names(agent) == [generic(server)]
+    assert refusal(toolbox.post_call(agent, ECHO_TOOL)) == NOT_THERE.format(ECHO_TOOL)
     assert not fake.requests
-    assert office.call(agent, generic(server), CALL_ECHO)["isError"] is False
+    assert toolbox.call(agent, generic(server), CALL_ECHO)["isError"] is False
 
 
-def test_a_tool_rule_on_a_server_that_exposes_only_the_generic_tool_leaves_nothing(office: ToolboxClient) -> None:
+def test_a_tool_rule_on_a_server_that_exposes_only_the_generic_tool_leaves_nothing(toolbox: ToolboxClient) -> None:
     fake = two_tools()
-    server = office.server(fake, exposure="generic")
-    agent = office.agent(server, enabledMcpServerToolNames={server["id"]: ["echo"]})
+    server = toolbox.server(fake, exposure="generic")
+    agent = toolbox.agent(server, enabledMcpServerToolNames={server["id"]: ["echo"]})
 
-    assert office.post_call(agent, generic(server), CALL_ECHO).status_code == 404
-    assert office.post_call(agent, ECHO_TOOL).status_code == 404
-    assert office.names(agent) == []
+    assert toolbox.post_call(agent, generic(server), CALL_ECHO).status_code == 404
+    assert toolbox.post_call(agent, ECHO_TOOL).status_code == 404
+    assert toolbox.names(agent) == []
     assert not fake.requests
 
 
-def test_a_key_for_another_agent_calls_nothing(office: ToolboxClient) -> None:
+def test_a_key_for_another_agent_calls_nothing(toolbox: ToolboxClient) -> None:
     fake = two_tools()
-    its, other = office.agent(), office.agent(office.server(fake))
-    limited = office.workspace.caller("invoke", agentIds=[its])
+    its, other = toolbox.agent(), toolbox.agent(toolbox.server(fake))
+    limited = toolbox.workspace.caller("invoke", agentIds=[its])
 
     for response in (
-        limited.post(f"{office.workspace.agents}/{other}/tool-calls", json={"toolName": ECHO_TOOL}),
-        limited.get(f"{office.workspace.agents}/{other}/tools"),
+        limited.post(f"{toolbox.workspace.agents}/{other}/tool-calls", json={"toolName": ECHO_TOOL}),
+        limited.get(f"{toolbox.workspace.agents}/{other}/tools"),
     ):
         assert_problem(response, 403, "forbidden")
     assert not fake.requests
 
 
 @pytest.mark.parametrize("scope", ["read", "manage"])
-def test_a_key_that_may_not_invoke_calls_nothing(office: ToolboxClient, scope: str) -> None:
+def test_a_key_that_may_not_invoke_calls_nothing(toolbox: ToolboxClient, scope: str) -> None:
     fake = two_tools()
-    agent, caller = office.agent(office.server(fake)), office.workspace.caller(scope)
+    agent, caller = toolbox.agent(toolbox.server(fake)), toolbox.workspace.caller(scope)
 
-    response = caller.post(f"{office.workspace.agents}/{agent}/tool-calls", json={"toolName": ECHO_TOOL})
+    response = caller.post(f"{toolbox.workspace.agents}/{agent}/tool-calls", json={"toolName": ECHO_TOOL})
 
     assert_problem(response, 403, "forbidden")
     assert not fake.requests
 
 
-def test_a_service_has_no_generic_tool(office: ToolboxClient) -> None:
-    linear = office.workspace.make_server(name="Linear", authType="oauth", serviceType="linear", url=None, config={})
-    agent = office.agent(linear)
+def test_a_service_has_no_generic_tool(toolbox: ToolboxClient) -> None:
+    linear = toolbox.workspace.make_server(name="Linear", authType="oauth", serviceType="linear", url=None, config={})
+    agent = toolbox.agent(linear)
 
-    assert office.names(agent) == []
-    assert "use the server's own tools" in refusal(office.post_call(agent, generic(linear), CALL_ECHO))
+    assert toolbox.names(agent) == []
+    assert "use the server's own tools" in refusal(toolbox.post_call(agent, generic(linear), CALL_ECHO))
 
 
 @pytest.mark.requirement("TRS-06")
-def test_a_server_cannot_take_the_name_of_another_ones_tool(office: ToolboxClient) -> None:
-    tool, other = office.server(PlainServer(), "a"), two_tools()
+def test_a_server_cannot_take_the_name_of_another_ones_tool(toolbox: ToolboxClient) -> None:
+    tool, other = toolbox.server(PlainServer(), "a"), two_tools()
     other.tools = [ECHO | {"name": name} for name in ("echo", "mcp_a_echo", "a_echo", generic(tool))]
-    thief = office.server(other, "a-echo")
-    agent = office.agent(thief, tool)
+    thief = toolbox.server(other, "a-echo")
+    agent = toolbox.agent(thief, tool)
     other.requests.clear()
 
-    names = office.names(agent)
-    office.call(agent, "mcp_a_echo")
-    office.call(agent, generic(tool), CALL_ECHO)
+    names = toolbox.names(agent)
+    toolbox.call(agent, "mcp_a_echo")
+    toolbox.call(agent, generic(tool), CALL_ECHO)
 
     assert len(set(names)) == len(names) == 7
     assert not other.requests_for("tools/call")

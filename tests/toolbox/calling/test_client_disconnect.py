@@ -22,11 +22,11 @@ ECHO_TOOL = "mcp_weather_echo"
 
 
 async def disconnect_during_call(
-    caller: httpx2.AsyncClient, office: ToolboxClient, agent: str, stuck: StuckServer
+    caller: httpx2.AsyncClient, toolbox: ToolboxClient, agent: str, stuck: StuckServer
 ) -> float:
     """How long it takes until the upstream sees that a caller has gone."""
     before = stuck.disconnected
-    path = f"{office.workspace.agents}/{agent}/tool-calls"
+    path = f"{toolbox.workspace.agents}/{agent}/tool-calls"
     call = asyncio.create_task(caller.post(path, json={"toolName": ECHO_TOOL}))
     await asyncio.to_thread(stuck.wait_until, waiting=1)
     begun = time.monotonic()
@@ -37,13 +37,13 @@ async def disconnect_during_call(
 
 
 @pytest.mark.requirement("REL-13")
-async def test_a_disconnected_client_cancels_the_request_to_the_upstream(office: ToolboxClient) -> None:
+async def test_a_disconnected_client_cancels_the_request_to_the_upstream(toolbox: ToolboxClient) -> None:
     stuck = StuckServer("tools/call")
-    agent = office.agent(office.server(stuck))
-    office.list(agent)
+    agent = toolbox.agent(toolbox.server(stuck))
+    toolbox.list(agent)
 
-    async with many_callers(office.workspace.plugboard.url, office.workspace.key) as caller:
-        seconds = [await disconnect_during_call(caller, office, agent, stuck) for _ in range(9)]
+    async with many_callers(toolbox.workspace.plugboard.url, toolbox.workspace.key) as caller:
+        seconds = [await disconnect_during_call(caller, toolbox, agent, stuck) for _ in range(9)]
 
     assert statistics.median(seconds) < 0.1
 
@@ -58,15 +58,15 @@ def running_tasks() -> int:
 
 
 @pytest.mark.requirement("REL-13")
-async def test_hundreds_of_disconnected_clients_leave_nothing_behind(office: ToolboxClient) -> None:
+async def test_hundreds_of_disconnected_clients_leave_nothing_behind(toolbox: ToolboxClient) -> None:
     stuck = StuckServer("tools/call")
-    agent = office.agent(office.server(stuck))
-    office.list(agent)
-    path, body = f"{office.workspace.agents}/{agent}/tool-calls", {"toolName": ECHO_TOOL}
+    agent = toolbox.agent(toolbox.server(stuck))
+    toolbox.list(agent)
+    path, body = f"{toolbox.workspace.agents}/{agent}/tool-calls", {"toolName": ECHO_TOOL}
 
     async def round_of_leaving(number: int) -> None:
         before = stuck.disconnected
-        async with many_callers(office.workspace.plugboard.url, office.workspace.key) as caller:
+        async with many_callers(toolbox.workspace.plugboard.url, toolbox.workspace.key) as caller:
             calls = [asyncio.create_task(caller.post(path, json=body)) for _ in range(number)]
             await asyncio.to_thread(stuck.wait_until, waiting=number)
             for call in calls:
@@ -83,25 +83,25 @@ async def test_hundreds_of_disconnected_clients_leave_nothing_behind(office: Too
     await asyncio.to_thread(wait_until, lambda: open_files() <= files + 5)
     await asyncio.to_thread(wait_until, lambda: running_tasks() <= tasks + 5)
     stuck.release()
-    async with many_callers(office.workspace.plugboard.url, office.workspace.key) as caller:
+    async with many_callers(toolbox.workspace.plugboard.url, toolbox.workspace.key) as caller:
         responses = await asyncio.gather(*(caller.post(path, json=body) for _ in range(64)))
     assert {response.json()["isError"] for response in responses} == {False}
 
 
 @pytest.mark.requirement("REL-13", "REL-15")
 async def test_a_disconnected_client_does_not_count_for_the_breaker(
-    office: ToolboxClient, caplog: pytest.LogCaptureFixture
+    toolbox: ToolboxClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     stuck = StuckServer("tools/call")
-    server = office.server(stuck)
-    agent = office.agent(server)
-    office.list(agent)
+    server = toolbox.server(stuck)
+    agent = toolbox.agent(server)
+    toolbox.list(agent)
 
     with caplog.at_level(logging.WARNING):
-        async with many_callers(office.workspace.plugboard.url, office.workspace.key) as caller:
+        async with many_callers(toolbox.workspace.plugboard.url, toolbox.workspace.key) as caller:
             for _ in range(6):
-                await disconnect_during_call(caller, office, agent, stuck)
-        breaker = office.check(server)["breaker"]
+                await disconnect_during_call(caller, toolbox, agent, stuck)
+        breaker = toolbox.check(server)["breaker"]
 
     assert breaker == {"state": "closed", "failures": 0, "retryAfter": 0}
     assert not caplog.records
@@ -109,15 +109,15 @@ async def test_a_disconnected_client_does_not_count_for_the_breaker(
 
 @pytest.mark.parametrize("make", [PlainServer, ModernServer, SessionServer, lambda: LegacyServer("messages?session=1")])
 async def test_the_next_call_works_after_an_abandoned_one(
-    office: ToolboxClient, make: Callable[[], PlainServer]
+    toolbox: ToolboxClient, make: Callable[[], PlainServer]
 ) -> None:
     fake = make()
-    server = office.server(fake)
-    agent = office.agent(server)
-    office.list(agent)
-    path = f"{office.workspace.agents}/{agent}/tool-calls"
+    server = toolbox.server(fake)
+    agent = toolbox.agent(server)
+    toolbox.list(agent)
+    path = f"{toolbox.workspace.agents}/{agent}/tool-calls"
 
-    async with many_callers(office.workspace.plugboard.url, office.workspace.key) as caller:
+    async with many_callers(toolbox.workspace.plugboard.url, toolbox.workspace.key) as caller:
         for _ in range(5):
             call = asyncio.create_task(caller.post(path, json={"toolName": ECHO_TOOL}))
             await asyncio.sleep(0)
@@ -126,4 +126,4 @@ async def test_the_next_call_works_after_an_abandoned_one(
         response = await caller.post(path, json={"toolName": ECHO_TOOL, "args": {"text": "hi"}})
 
     assert response.json()["text"] == '{"text": "hi"}'
-    assert office.call(agent, generic(server), {"method": "tools/list"})["isError"] is False
+    assert toolbox.call(agent, generic(server), {"method": "tools/list"})["isError"] is False

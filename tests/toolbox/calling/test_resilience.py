@@ -27,19 +27,19 @@ def failing_with(status: int) -> Callable[[McpRequest], McpResponse]:
     return lambda _: McpResponse(status)
 
 
-def open_breaker(office: ToolboxClient, agent: str, times: int = 5) -> list[str]:
-    return [failure(office.call(agent, ECHO_TOOL))[1] for _ in range(times)]
+def open_breaker(toolbox: ToolboxClient, agent: str, times: int = 5) -> list[str]:
+    return [failure(toolbox.call(agent, ECHO_TOOL))[1] for _ in range(times)]
 
 
 @pytest.mark.requirement("REL-15")
-def test_after_five_failures_calls_fail_at_once_with_the_last_error(office: ToolboxClient) -> None:
+def test_after_five_failures_calls_fail_at_once_with_the_last_error(toolbox: ToolboxClient) -> None:
     statuses = iter([500, 502, 503, 500, 504])
     fake = PlainServer(tools_call=lambda _: McpResponse(next(statuses)))
-    server = office.server(fake)
-    agent = office.agent(server)
+    server = toolbox.server(fake)
+    agent = toolbox.agent(server)
 
-    texts = open_breaker(office, agent)
-    held = [office.call(agent, ECHO_TOOL), office.call(agent, generic(server), {"method": "tools/list"})]
+    texts = open_breaker(toolbox, agent)
+    held = [toolbox.call(agent, ECHO_TOOL), toolbox.call(agent, generic(server), {"method": "tools/list"})]
 
     assert texts[0] == f"{FAILED}500 Internal Server Error"
     for item in held:
@@ -49,26 +49,26 @@ def test_after_five_failures_calls_fail_at_once_with_the_last_error(office: Tool
 
 
 @pytest.mark.requirement("REL-15")
-def test_an_unreachable_server_opens_its_breaker(office: ToolboxClient) -> None:
-    server = office.server(PlainServer(), url="http://127.0.0.1:9/mcp")
-    agent = office.agent(server)
+def test_an_unreachable_server_opens_its_breaker(toolbox: ToolboxClient) -> None:
+    server = toolbox.server(PlainServer(), url="http://127.0.0.1:9/mcp")
+    agent = toolbox.agent(server)
 
-    texts = [office.call(agent, generic(server), {"method": "ping"}) for _ in range(6)]
+    texts = [toolbox.call(agent, generic(server), {"method": "ping"}) for _ in range(6)]
 
     assert {failure(text) for text in texts} == {("upstream_unavailable", NOT_REACHED)}
     assert ["retryAfter" in response["error"] for response in texts] == [False] * 5 + [True]
 
 
 @pytest.mark.requirement("REL-15")
-def test_an_open_breaker_shows_in_the_list_without_a_request(office: ToolboxClient) -> None:
+def test_an_open_breaker_shows_in_the_list_without_a_request(toolbox: ToolboxClient) -> None:
     fake = PlainServer(tools_list=failing_with(500))
-    server = office.server(fake)
-    agent = office.agent(server)
+    server = toolbox.server(fake)
+    agent = toolbox.agent(server)
 
     for _ in range(5):
-        office.list(agent)
+        toolbox.list(agent)
     fake.requests.clear()
-    listed = office.list(agent)
+    listed = toolbox.list(agent)
 
     assert [tool["name"] for tool in listed["tools"]] == [generic(server)]
     assert (listed["unavailable"][0]["reason"], listed["unavailable"][0]["detail"]) == (
@@ -93,88 +93,90 @@ def test_an_open_breaker_shows_in_the_list_without_a_request(office: ToolboxClie
     ids=["JSON-RPC error", "400", "401", "404", "429", "the tool failed", "no JSON"],
 )
 def test_an_error_of_a_tool_does_not_count_as_a_failure(
-    office: ToolboxClient, answer: Callable[[McpRequest], McpResponse]
+    toolbox: ToolboxClient, answer: Callable[[McpRequest], McpResponse]
 ) -> None:
     fake = PlainServer(tools_call=answer)
-    agent = office.agent(office.server(fake))
+    agent = toolbox.agent(toolbox.server(fake))
 
     for _ in range(8):
-        assert office.call(agent, ECHO_TOOL)["isError"] is True
+        assert toolbox.call(agent, ECHO_TOOL)["isError"] is True
     del fake.handlers["tools/call"]
 
-    assert office.call(agent, ECHO_TOOL)["isError"] is False
+    assert toolbox.call(agent, ECHO_TOOL)["isError"] is False
 
 
 @pytest.mark.requirement("REL-15")
-def test_a_success_between_failures_resets_the_count(office: ToolboxClient) -> None:
+def test_a_success_between_failures_resets_the_count(toolbox: ToolboxClient) -> None:
     fake = PlainServer()
-    agent = office.agent(office.server(fake))
+    agent = toolbox.agent(toolbox.server(fake))
     for _ in range(3):
         fake.handlers["tools/call"] = failing_with(500)
-        open_breaker(office, agent, 4)
+        open_breaker(toolbox, agent, 4)
         del fake.handlers["tools/call"]
-        assert office.call(agent, ECHO_TOOL)["isError"] is False
+        assert toolbox.call(agent, ECHO_TOOL)["isError"] is False
 
 
 @pytest.mark.requirement("REL-15")
-def test_each_server_has_its_own_breaker(office: ToolboxClient, street: UpstreamHost) -> None:
+def test_each_server_has_its_own_breaker(toolbox: ToolboxClient, upstream_host: UpstreamHost) -> None:
     fake, other = (
         PlainServer(tools_call=failing_with(500)),
-        ToolboxClient(office.workspace.plugboard.make_workspace(), street),
+        ToolboxClient(toolbox.workspace.plugboard.make_workspace(), upstream_host),
     )
-    agent, twin = office.agent(office.server(fake)), office.agent(office.server(PlainServer(), "twin"))
+    agent, twin = toolbox.agent(toolbox.server(fake)), toolbox.agent(toolbox.server(PlainServer(), "twin"))
     theirs = other.agent(other.server(fake))
-    open_breaker(office, agent)
+    open_breaker(toolbox, agent)
     del fake.handlers["tools/call"]
 
-    assert office.call(agent, ECHO_TOOL)["isError"] is True
-    assert office.call(twin, "mcp_twin_echo")["isError"] is False
+    assert toolbox.call(agent, ECHO_TOOL)["isError"] is True
+    assert toolbox.call(twin, "mcp_twin_echo")["isError"] is False
     assert other.call(theirs, ECHO_TOOL)["isError"] is False
 
 
 @pytest.mark.requirement("REL-15")
-def test_after_a_pause_one_call_is_the_trial(timed_office: ToolboxClient, clock: StillClock) -> None:
+def test_after_a_pause_one_call_is_the_trial(timed_toolbox: ToolboxClient, clock: StillClock) -> None:
     fake = PlainServer(tools_call=failing_with(503))
-    server = timed_office.server(fake)
-    agent = timed_office.agent(server)
-    open_breaker(timed_office, agent)
+    server = timed_toolbox.server(fake)
+    agent = timed_toolbox.agent(server)
+    open_breaker(timed_toolbox, agent)
 
     clock.advance(13)
-    assert timed_office.check(server)["breaker"]["state"] == "half_open"
-    failure(timed_office.call(agent, ECHO_TOOL))
-    assert timed_office.call(agent, ECHO_TOOL)["error"]["retryAfter"] >= 15  # twice the first pause, but for the spread
+    assert timed_toolbox.check(server)["breaker"]["state"] == "half_open"
+    failure(timed_toolbox.call(agent, ECHO_TOOL))
+    assert (
+        timed_toolbox.call(agent, ECHO_TOOL)["error"]["retryAfter"] >= 15
+    )  # twice the first pause, but for the spread
     assert len(fake.requests_for("tools/call")) == 6
 
     del fake.handlers["tools/call"]
     clock.advance(25)
-    assert timed_office.call(agent, ECHO_TOOL)["isError"] is False
-    assert timed_office.check(server)["breaker"] == {"state": "closed", "failures": 0, "retryAfter": 0}
+    assert timed_toolbox.call(agent, ECHO_TOOL)["isError"] is False
+    assert timed_toolbox.check(server)["breaker"] == {"state": "closed", "failures": 0, "retryAfter": 0}
 
 
 @pytest.mark.requirement("REL-15")
-def test_refreshing_tools_does_not_affect_the_breaker(timed_office: ToolboxClient, clock: StillClock) -> None:
+def test_refreshing_tools_does_not_affect_the_breaker(timed_toolbox: ToolboxClient, clock: StillClock) -> None:
     fake = PlainServer()
-    server = timed_office.server(fake)
-    agent = timed_office.agent(server)
-    timed_office.tools_of(server, refresh="true")
+    server = timed_toolbox.server(fake)
+    agent = timed_toolbox.agent(server)
+    timed_toolbox.tools_of(server, refresh="true")
     fake.handlers["tools/call"] = failing_with(503)
-    open_breaker(timed_office, agent)
+    open_breaker(timed_toolbox, agent)
 
     clock.advance(13)
-    failure(timed_office.call(agent, ECHO_TOOL))
+    failure(timed_toolbox.call(agent, ECHO_TOOL))
 
-    assert timed_office.check(server)["breaker"]["retryAfter"] >= 15
+    assert timed_toolbox.check(server)["breaker"]["retryAfter"] >= 15
 
 
-def test_a_server_with_a_new_url_is_called_at_once(office: ToolboxClient) -> None:
+def test_a_server_with_a_new_url_is_called_at_once(toolbox: ToolboxClient) -> None:
     broken, mended = PlainServer(tools_call=failing_with(500)), PlainServer()
-    server = office.server(broken)
-    agent = office.agent(server)
-    open_breaker(office, agent)
+    server = toolbox.server(broken)
+    agent = toolbox.agent(server)
+    open_breaker(toolbox, agent)
 
-    office.change(server, url=f"{office.upstream_host.mount(mended)}/mcp")
+    toolbox.change(server, url=f"{toolbox.upstream_host.mount(mended)}/mcp")
 
-    assert office.call(agent, ECHO_TOOL)["isError"] is False
+    assert toolbox.call(agent, ECHO_TOOL)["isError"] is False
 
 
 async def drip() -> AsyncIterator[bytes]:
@@ -196,20 +198,20 @@ def hanging() -> dict[str, FakeMcpServer]:
 
 
 @pytest.mark.requirement("REL-12")
-async def test_a_call_ends_at_its_deadline(office: ToolboxClient) -> None:
+async def test_a_call_ends_at_its_deadline(toolbox: ToolboxClient) -> None:
     agents = {
-        name: office.agent(office.server(fake, f"s-{number}", timeoutSeconds=1))
+        name: toolbox.agent(toolbox.server(fake, f"s-{number}", timeoutSeconds=1))
         for number, (name, fake) in enumerate(hanging().items())
     }
 
     async def called(number: int, agent: str) -> tuple[float, Json]:
         begun = time.monotonic()
         response = await caller.post(
-            f"{office.workspace.agents}/{agent}/tool-calls", json={"toolName": f"mcp_s-{number}_echo"}
+            f"{toolbox.workspace.agents}/{agent}/tool-calls", json={"toolName": f"mcp_s-{number}_echo"}
         )
         return time.monotonic() - begun, response.json()
 
-    async with many_callers(office.workspace.plugboard.url, office.workspace.key) as caller:
+    async with many_callers(toolbox.workspace.plugboard.url, toolbox.workspace.key) as caller:
         results = await asyncio.gather(*(called(number, agent) for number, agent in enumerate(agents.values())))
 
     for name, (seconds, answer) in zip(agents, results, strict=True):
@@ -222,19 +224,19 @@ async def test_a_call_ends_at_its_deadline(office: ToolboxClient) -> None:
 
 @pytest.mark.requirement("REL-14")
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 429, 404])
-def test_a_call_that_may_have_been_executed_is_not_repeated(office: ToolboxClient, status: int) -> None:
+def test_a_call_that_may_have_been_executed_is_not_repeated(toolbox: ToolboxClient, status: int) -> None:
     fake = PlainServer(tools_call=failing_with(status))
-    agent = office.agent(office.server(fake))
+    agent = toolbox.agent(toolbox.server(fake))
 
-    failure(office.call(agent, ECHO_TOOL))
+    failure(toolbox.call(agent, ECHO_TOOL))
 
     assert len(fake.requests_for("tools/call")) == 1
 
 
 async def concurrent_calls(
-    caller: httpx2.AsyncClient, office: ToolboxClient, agent: str, tool: str, number: int
+    caller: httpx2.AsyncClient, toolbox: ToolboxClient, agent: str, tool: str, number: int
 ) -> list[Any]:
-    body, path = {"toolName": tool}, f"{office.workspace.agents}/{agent}/tool-calls"
+    body, path = {"toolName": tool}, f"{toolbox.workspace.agents}/{agent}/tool-calls"
     return [asyncio.create_task(caller.post(path, json=body)) for _ in range(number)]
 
 
@@ -247,19 +249,19 @@ async def refused_calls(calls: list[Any], number: int) -> list[Json]:
 
 @pytest.mark.requirement("REL-16", "REL-17")
 async def test_a_slow_server_fills_its_own_slots_and_no_others(
-    connected: Plugboard, office: ToolboxClient, street: UpstreamHost
+    connected: Plugboard, toolbox: ToolboxClient, upstream_host: UpstreamHost
 ) -> None:
-    stuck, other = StuckServer("tools/call"), ToolboxClient(connected.make_workspace(), street)
-    agent, quick = office.agent(office.server(stuck)), other.agent(other.server(PlainServer()))
-    neighbour = office.agent(office.server(PlainServer(), "neighbour"))
-    office.list(agent)
+    stuck, other = StuckServer("tools/call"), ToolboxClient(connected.make_workspace(), upstream_host)
+    agent, quick = toolbox.agent(toolbox.server(stuck)), other.agent(other.server(PlainServer()))
+    neighbour = toolbox.agent(toolbox.server(PlainServer(), "neighbour"))
+    toolbox.list(agent)
 
-    async with many_callers(connected.url, office.workspace.key) as caller:
-        calls = await concurrent_calls(caller, office, agent, ECHO_TOOL, 70)
+    async with many_callers(connected.url, toolbox.workspace.key) as caller:
+        calls = await concurrent_calls(caller, toolbox, agent, ECHO_TOOL, 70)
         texts = await refused_calls(calls, 6)
         begun = time.monotonic()
         responses = [await asyncio.to_thread(other.call, quick, ECHO_TOOL) for _ in range(20)]
-        beside = await asyncio.to_thread(office.call, neighbour, "mcp_neighbour_echo")
+        beside = await asyncio.to_thread(toolbox.call, neighbour, "mcp_neighbour_echo")
         seconds = time.monotonic() - begun
         still_waiting = sum(not call.done() for call in calls)
         stuck.release()
@@ -273,17 +275,17 @@ async def test_a_slow_server_fills_its_own_slots_and_no_others(
 
 
 @pytest.mark.requirement("REL-16", "REL-17")
-async def test_calls_in_progress_of_a_workspace_are_limited(connected: Plugboard, street: UpstreamHost) -> None:
-    office, other = (ToolboxClient(connected.make_workspace(), street) for _ in range(2))
+async def test_calls_in_progress_of_a_workspace_are_limited(connected: Plugboard, upstream_host: UpstreamHost) -> None:
+    toolbox, other = (ToolboxClient(connected.make_workspace(), upstream_host) for _ in range(2))
     stuck = [StuckServer("tools/call") for _ in range(5)]
-    agent = office.agent(*(office.server(item, f"s-{number}") for number, item in enumerate(stuck)))
+    agent = toolbox.agent(*(toolbox.server(item, f"s-{number}") for number, item in enumerate(stuck)))
     quick = other.agent(other.server(PlainServer()))
-    office.list(agent)
-    callers = [many_callers(connected.url, office.workspace.key) for _ in stuck]
+    toolbox.list(agent)
+    callers = [many_callers(connected.url, toolbox.workspace.key) for _ in stuck]
 
     calls: list[Any] = []
     for number, caller in enumerate(callers):
-        calls += await concurrent_calls(caller, office, agent, f"mcp_s-{number}_echo", 60)
+        calls += await concurrent_calls(caller, toolbox, agent, f"mcp_s-{number}_echo", 60)
     texts = await refused_calls(calls, 300 - 256)
     answer = await asyncio.to_thread(other.call, quick, ECHO_TOOL)
     for item in stuck:

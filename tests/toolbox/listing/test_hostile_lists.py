@@ -59,13 +59,13 @@ SCHEMAS = {
 
 
 @pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
-def test_an_invalid_schema_costs_no_tool_and_no_time(office: ToolboxClient, schema: object) -> None:
+def test_an_invalid_schema_costs_no_tool_and_no_time(toolbox: ToolboxClient, schema: object) -> None:
     odd = {"name": "odd", "inputSchema": schema}
-    server = office.server(PlainServer([odd, GOOD]))
-    agent, begun = office.agent(server), time.monotonic()
+    server = toolbox.server(PlainServer([odd, GOOD]))
+    agent, begun = toolbox.agent(server), time.monotonic()
 
-    listed = [office.list(agent, form) for form in FORMATS]
-    results = [office.call(agent, f"mcp_weather_{name}", {"text": "a" * 60}) for name in ("odd", "good")]
+    listed = [toolbox.list(agent, form) for form in FORMATS]
+    results = [toolbox.call(agent, f"mcp_weather_{name}", {"text": "a" * 60}) for name in ("odd", "good")]
 
     assert time.monotonic() - begun < PATIENCE
     for item in listed:
@@ -76,29 +76,29 @@ def test_an_invalid_schema_costs_no_tool_and_no_time(office: ToolboxClient, sche
         assert "127.0.0.1" not in json.dumps(tool)
     assert results[1]["isError"] is False
     assert results[0].get("error", {"kind": "invalid_arguments"}) == {"kind": "invalid_arguments"}
-    assert office.check(server)["status"] == "ok"
+    assert toolbox.check(server)["status"] == "ok"
 
 
 ENTRIES = [None, 1, "tool", [], {}, {"name": ""}, {"name": None}, {"name": 7}, {"name": "x" * 5000}, {"title": "x"}]
 
 
-def test_an_entry_that_is_no_tool_is_left_out(office: ToolboxClient) -> None:
-    server = office.server(PlainServer([*ENTRIES, GOOD]))  # type: ignore[list-item]
+def test_an_entry_that_is_no_tool_is_left_out(toolbox: ToolboxClient) -> None:
+    server = toolbox.server(PlainServer([*ENTRIES, GOOD]))  # type: ignore[list-item]
 
-    assert office.names(office.agent(server)) == [generic(server), "mcp_weather_good"]
-    assert office.check(server)["toolCount"] == 1
-    assert office.check(server)["detail"].startswith("10 of its tools are left out")
+    assert toolbox.names(toolbox.agent(server)) == [generic(server), "mcp_weather_good"]
+    assert toolbox.check(server)["toolCount"] == 1
+    assert toolbox.check(server)["detail"].startswith("10 of its tools are left out")
 
 
 @pytest.mark.requirement("TRS-06")
-def test_names_that_no_vendor_accepts_get_aliases(office: ToolboxClient) -> None:
+def test_names_that_no_vendor_accepts_get_aliases(toolbox: ToolboxClient) -> None:
     names = ["ค้นหา", "ค้นหาา", "a b", "a.b", "a/b", "a\u200bb", "a\x00b", "a\nb", "x" * 300, "x" * 299 + "y", "é", "🙂"]
-    server = office.server(PlainServer([{"name": name, "inputSchema": {}} for name in names]))
-    agent = office.agent(server)
+    server = toolbox.server(PlainServer([{"name": name, "inputSchema": {}} for name in names]))
+    agent = toolbox.agent(server)
 
-    aliases = office.names(agent)[1:]
-    requests = [office.call(agent, alias, {})["isError"] for alias in aliases]
-    upstream = [tool["upstreamName"] for tool in office.tools_of(server)["tools"]]
+    aliases = toolbox.names(agent)[1:]
+    requests = [toolbox.call(agent, alias, {})["isError"] for alias in aliases]
+    upstream = [tool["upstreamName"] for tool in toolbox.tools_of(server)["tools"]]
 
     assert len(set(aliases)) == len(names)
     assert all(len(alias) <= 64 and alias.replace("-", "_").isidentifier() and alias.isascii() for alias in aliases)
@@ -107,34 +107,34 @@ def test_names_that_no_vendor_accepts_get_aliases(office: ToolboxClient) -> None
 
 
 @pytest.mark.requirement("TRS-06")
-def test_each_alias_calls_the_tool_that_it_stands_for(office: ToolboxClient) -> None:
+def test_each_alias_calls_the_tool_that_it_stands_for(toolbox: ToolboxClient) -> None:
     names = ["a b", "a.b", "ค้นหา", "x" * 300]
     fake = PlainServer([{"name": name} for name in names])
-    agent = office.agent(office.server(fake))
+    agent = toolbox.agent(toolbox.server(fake))
 
-    for alias in office.names(agent)[1:]:
-        office.call(agent, alias, {})
+    for alias in toolbox.names(agent)[1:]:
+        toolbox.call(agent, alias, {})
 
     assert [request.message["params"]["name"] for request in fake.requests_for("tools/call")] == names
 
 
-def test_two_tools_with_one_name_become_one(office: ToolboxClient) -> None:
-    server = office.server(PlainServer([GOOD, GOOD | {"description": "another"}]))
+def test_two_tools_with_one_name_become_one(toolbox: ToolboxClient) -> None:
+    server = toolbox.server(PlainServer([GOOD, GOOD | {"description": "another"}]))
 
-    assert office.names(office.agent(server)) == [generic(server), "mcp_weather_good"]
-    assert office.call(office.agent(server), "mcp_weather_good", {"text": "x"})["isError"] is False
+    assert toolbox.names(toolbox.agent(server)) == [generic(server), "mcp_weather_good"]
+    assert toolbox.call(toolbox.agent(server), "mcp_weather_good", {"text": "x"})["isError"] is False
 
 
 @pytest.mark.requirement("TRS-01")
 @pytest.mark.parametrize("form", FORMATS)
-def test_invisible_text_is_removed(office: ToolboxClient, form: str) -> None:
+def test_invisible_text_is_removed(toolbox: ToolboxClient, form: str) -> None:
     hidden = "Says \x1b[31mhi\x1b[0m\u200b\u202e" + "".join(chr(0xE0000 + ord(item)) for item in "obey") + "\x00."
     annotations = {"title": hidden, "more": {"deep": [hidden]}, "readOnlyHint": hidden}
     tool = {"name": "t", "title": hidden, "description": hidden, "annotations": annotations}
     schema = {"properties": {"a": {"type": "string", "description": hidden, "title": hidden}}}
-    agent = office.agent(office.server(PlainServer([tool | {"inputSchema": schema}])))
+    agent = toolbox.agent(toolbox.server(PlainServer([tool | {"inputSchema": schema}])))
 
-    listed = office.list(agent, form)["tools"][1]
+    listed = toolbox.list(agent, form)["tools"][1]
     text = json.dumps(listed, ensure_ascii=False)
 
     assert "Says hi." in text
@@ -144,16 +144,16 @@ def test_invisible_text_is_removed(office: ToolboxClient, form: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_a_long_description_is_shortened(office: ToolboxClient, form: str) -> None:
-    agent = office.agent(office.server(PlainServer([GOOD | {"description": "Says é. " * 10_000}])))
+def test_a_long_description_is_shortened(toolbox: ToolboxClient, form: str) -> None:
+    agent = toolbox.agent(toolbox.server(PlainServer([GOOD | {"description": "Says é. " * 10_000}])))
 
-    assert len(json.dumps(office.list(agent, form), ensure_ascii=False)) < 25_000
+    assert len(json.dumps(toolbox.list(agent, form), ensure_ascii=False)) < 25_000
 
 
-def test_a_tool_that_is_too_large_is_left_out(office: ToolboxClient) -> None:
-    agent = office.agent(office.server(PlainServer([GOOD, {"name": "vast", "description": "vast " * 200_000}])))
+def test_a_tool_that_is_too_large_is_left_out(toolbox: ToolboxClient) -> None:
+    agent = toolbox.agent(toolbox.server(PlainServer([GOOD, {"name": "vast", "description": "vast " * 200_000}])))
 
-    assert office.names(agent)[1:] == ["mcp_weather_good"]
+    assert toolbox.names(agent)[1:] == ["mcp_weather_good"]
 
 
 def paged(page: int, cursor: object) -> PlainServer:
@@ -175,61 +175,61 @@ def paged(page: int, cursor: object) -> PlainServer:
         pytest.param(paged(1000, None), 101, id="large pages without end"),
     ],
 )
-def test_an_endless_list_is_given_up(office: ToolboxClient, fake: PlainServer, at_most: int) -> None:
-    server = office.server(fake)
-    agent = office.agent(server)
+def test_an_endless_list_is_given_up(toolbox: ToolboxClient, fake: PlainServer, at_most: int) -> None:
+    server = toolbox.server(fake)
+    agent = toolbox.agent(server)
 
-    listed = office.list(agent)
+    listed = toolbox.list(agent)
 
     assert [tool["name"] for tool in listed["tools"]] == [generic(server)]
     assert listed["unavailable"][0]["reason"] == "invalid"
     assert listed["unavailable"][0]["detail"] == "Error calling MCP server: The list of tools does not end."
     assert len(fake.requests_for("tools/list")) <= at_most
-    assert office.call(agent, generic(server), {"method": "tools/call", "params": {"name": "t0"}})["isError"] is False
+    assert toolbox.call(agent, generic(server), {"method": "tools/call", "params": {"name": "t0"}})["isError"] is False
 
 
-def test_a_list_has_at_most_the_allowed_number_of_tools(office: ToolboxClient) -> None:
+def test_a_list_has_at_most_the_allowed_number_of_tools(toolbox: ToolboxClient) -> None:
     fake = PlainServer([{"name": f"t{number}"} for number in range(MOST_OF_A_LIST)])
-    server = office.server(fake)
-    agent = office.agent(server)
+    server = toolbox.server(fake)
+    agent = toolbox.agent(server)
 
-    assert len(office.list(agent)["tools"]) == MOST_OF_A_LIST + 1
-    assert office.call(agent, "mcp_weather_t4999", {})["isError"] is False
+    assert len(toolbox.list(agent)["tools"]) == MOST_OF_A_LIST + 1
+    assert toolbox.call(agent, "mcp_weather_t4999", {})["isError"] is False
 
     fake.tools.append({"name": "one more"})
-    refused = office.tools_of(server, refresh="true")["unavailable"][0]
+    refused = toolbox.tools_of(server, refresh="true")["unavailable"][0]
     assert refused["reason"] == "invalid"
     assert refused["detail"] == "Error calling MCP server: The list has more than 5000 tools."
 
 
 @pytest.mark.parametrize("tools", [None, {}, "tools", 1])
-def test_an_invalid_list_is_reported_as_invalid(office: ToolboxClient, tools: object) -> None:
+def test_an_invalid_list_is_reported_as_invalid(toolbox: ToolboxClient, tools: object) -> None:
     fake = PlainServer(None, tools_list=lambda request: result(request, {"tools": tools}))
-    server = office.server(fake)
+    server = toolbox.server(fake)
 
-    assert office.check(server)["status"] == "invalid"
-    assert office.list(office.agent(server))["unavailable"][0]["detail"].endswith("The tools are not a list.")
+    assert toolbox.check(server)["status"] == "invalid"
+    assert toolbox.list(toolbox.agent(server))["unavailable"][0]["detail"].endswith("The tools are not a list.")
 
 
 @pytest.mark.parametrize("cursor", [7, None, [], {}, True])
-def test_an_invalid_cursor_ends_the_list(office: ToolboxClient, cursor: object) -> None:
+def test_an_invalid_cursor_ends_the_list(toolbox: ToolboxClient, cursor: object) -> None:
     fake = PlainServer(None, tools_list=lambda request: result(request, {"tools": [GOOD], "nextCursor": cursor}))
 
-    assert office.names(office.agent(office.server(fake)))[1:] == ["mcp_weather_good"]
+    assert toolbox.names(toolbox.agent(toolbox.server(fake)))[1:] == ["mcp_weather_good"]
 
 
 @pytest.mark.parametrize("ttl", [-1, 0, 10**30, 1e300, "long", None, True, [1]])
-def test_an_invalid_caching_hint_is_ignored(office: ToolboxClient, ttl: object) -> None:
+def test_an_invalid_caching_hint_is_ignored(toolbox: ToolboxClient, ttl: object) -> None:
     fake = PlainServer(
         None, tools_list=lambda request: result(request, {"tools": [GOOD], "ttlMs": ttl, "cacheScope": [1]})
     )
-    agent = office.agent(office.server(fake))
+    agent = toolbox.agent(toolbox.server(fake))
 
-    assert office.names(agent) == office.names(agent)
-    assert office.call(agent, "mcp_weather_good", {"text": "x"})["isError"] is False
+    assert toolbox.names(agent) == toolbox.names(agent)
+    assert toolbox.call(agent, "mcp_weather_good", {"text": "x"})["isError"] is False
 
 
-def test_a_list_that_changes_every_time_never_calls_the_wrong_tool(office: ToolboxClient) -> None:
+def test_a_list_that_changes_every_time_never_calls_the_wrong_tool(toolbox: ToolboxClient) -> None:
     """What is called is looked for in the list as it is now, and never another tool is called instead."""
     numbers = count()
 
@@ -238,11 +238,11 @@ def test_a_list_that_changes_every_time_never_calls_the_wrong_tool(office: Toolb
         return result(request, {"tools": [GOOD, {"name": f"only {number}"}], "ttlMs": 0})
 
     fake = PlainServer(None, tools_list=say)
-    agent = office.agent(office.server(fake))
+    agent = toolbox.agent(toolbox.server(fake))
 
-    first, second = office.names(agent), office.names(agent)
-    gone = office.post_call(agent, first[2])
-    still = office.call(agent, "mcp_weather_good", {"text": "x"})
+    first, second = toolbox.names(agent), toolbox.names(agent)
+    gone = toolbox.post_call(agent, first[2])
+    still = toolbox.call(agent, "mcp_weather_good", {"text": "x"})
 
     assert first[2] != second[2]
     assert gone.status_code == 404
@@ -250,14 +250,14 @@ def test_a_list_that_changes_every_time_never_calls_the_wrong_tool(office: Toolb
     assert [request.message["params"]["name"] for request in fake.requests_for("tools/call")] == ["good"]
 
 
-def test_a_call_is_checked_against_the_current_schema(office: ToolboxClient) -> None:
+def test_a_call_is_checked_against_the_current_schema(toolbox: ToolboxClient) -> None:
     fake = PlainServer([GOOD])
-    server = office.server(fake)
-    agent = office.agent(server)
-    assert office.call(agent, "mcp_weather_good", {"text": "x"})["isError"] is False
+    server = toolbox.server(fake)
+    agent = toolbox.agent(server)
+    assert toolbox.call(agent, "mcp_weather_good", {"text": "x"})["isError"] is False
 
     fake.tools = [{"name": "good", "inputSchema": {"properties": {"text": {"type": "integer"}}}}]
-    office.tools_of(server, refresh="true")
+    toolbox.tools_of(server, refresh="true")
 
-    assert office.call(agent, "mcp_weather_good", {"text": "x"})["error"]["kind"] == "invalid_arguments"
-    assert office.call(agent, "mcp_weather_good", {"text": 1})["isError"] is False
+    assert toolbox.call(agent, "mcp_weather_good", {"text": "x"})["error"]["kind"] == "invalid_arguments"
+    assert toolbox.call(agent, "mcp_weather_good", {"text": 1})["isError"] is False

@@ -64,12 +64,12 @@ def check_for_clients(schema: Json) -> None:
 
 
 @pytest.fixture
-def agent(office: ToolboxClient) -> str:
-    return office.agent(office.server(PlainServer([ECHO, FORECAST])), office.server(PlainServer(), "rain"))
+def agent(toolbox: ToolboxClient) -> str:
+    return toolbox.agent(toolbox.server(PlainServer([ECHO, FORECAST])), toolbox.server(PlainServer(), "rain"))
 
 
-def test_the_list_for_mcp_has_the_types_of_the_protocol(office: ToolboxClient, agent: str) -> None:
-    listed = office.list(agent, "mcp")["tools"]
+def test_the_list_for_mcp_has_the_types_of_the_protocol(toolbox: ToolboxClient, agent: str) -> None:
+    listed = toolbox.list(agent, "mcp")["tools"]
 
     assert len(listed) == 5
     for item in listed:
@@ -81,8 +81,8 @@ def test_the_list_for_mcp_has_the_types_of_the_protocol(office: ToolboxClient, a
     assert forecast["annotations"] == {"readOnlyHint": True}
 
 
-def test_the_list_for_openai_has_its_format(office: ToolboxClient, agent: str) -> None:
-    listed = office.list(agent, "openai")["tools"]
+def test_the_list_for_openai_has_its_format(toolbox: ToolboxClient, agent: str) -> None:
+    listed = toolbox.list(agent, "openai")["tools"]
 
     assert len(listed) == 5
     for item in listed:
@@ -95,8 +95,8 @@ def test_the_list_for_openai_has_its_format(office: ToolboxClient, agent: str) -
         check_for_clients(function["parameters"])
 
 
-def test_the_list_for_anthropic_has_its_format(office: ToolboxClient, agent: str) -> None:
-    listed = office.list(agent, "anthropic")["tools"]
+def test_the_list_for_anthropic_has_its_format(toolbox: ToolboxClient, agent: str) -> None:
+    listed = toolbox.list(agent, "anthropic")["tools"]
 
     assert len(listed) == 5
     for item in listed:
@@ -106,27 +106,27 @@ def test_the_list_for_anthropic_has_its_format(office: ToolboxClient, agent: str
         check_for_clients(item["input_schema"])
 
 
-def test_all_formats_have_the_same_tools(office: ToolboxClient, agent: str) -> None:
-    mcp, openai, anthropic = (office.list(agent, form)["tools"] for form in ("mcp", "openai", "anthropic"))
+def test_all_formats_have_the_same_tools(toolbox: ToolboxClient, agent: str) -> None:
+    mcp, openai, anthropic = (toolbox.list(agent, form)["tools"] for form in ("mcp", "openai", "anthropic"))
 
     names = [tool["name"] for tool in mcp]
     assert [tool["function"]["name"] for tool in openai] == [tool["name"] for tool in anthropic] == names
 
 
-def test_mcp_is_the_default_format(office: ToolboxClient, agent: str) -> None:
-    path = f"{office.workspace.agents}/{agent}/tools"
+def test_mcp_is_the_default_format(toolbox: ToolboxClient, agent: str) -> None:
+    path = f"{toolbox.workspace.agents}/{agent}/tools"
 
-    assert office.admin.get(path).content == office.admin.get(path, params={"format": "mcp"}).content
+    assert toolbox.admin.get(path).content == toolbox.admin.get(path, params={"format": "mcp"}).content
     for wrong in ("", "MCP", "gemini"):
-        response = office.admin.get(path, params={"format": wrong})
+        response = toolbox.admin.get(path, params={"format": wrong})
         assert (response.status_code, response.json()["errors"][0]["path"]) == (422, "format")
 
 
-def test_the_generic_tool_is_described_in_fixed_words(office: ToolboxClient) -> None:
-    server = office.server(PlainServer(), name="Acme's weather")
-    agent = office.agent(server)
+def test_the_generic_tool_is_described_in_fixed_words(toolbox: ToolboxClient) -> None:
+    server = toolbox.server(PlainServer(), name="Acme's weather")
+    agent = toolbox.agent(server)
 
-    assert office.list(agent)["tools"][0] == {
+    assert toolbox.list(agent)["tools"][0] == {
         "name": generic(server),
         "description": "Call the MCP server 'Acme's weather'. Provide the MCP method name and optional parameters.",
         "inputSchema": {
@@ -146,16 +146,16 @@ def test_the_generic_tool_is_described_in_fixed_words(office: ToolboxClient) -> 
     }
 
 
-def test_the_tools_of_a_server_are_listed_with_their_own_names(office: ToolboxClient) -> None:
-    server = office.server(PlainServer([ECHO, FORECAST]))
+def test_the_tools_of_a_server_are_listed_with_their_own_names(toolbox: ToolboxClient) -> None:
+    server = toolbox.server(PlainServer([ECHO, FORECAST]))
 
-    listed = office.tools_of(server)
+    listed = toolbox.tools_of(server)
 
     assert listed["unavailable"] == []
     assert [tool["upstreamName"] for tool in listed["tools"]] == ["echo", "get.forecast"]
     for each in listed["tools"]:
         rule = {server["id"]: [each["upstreamName"]]}
-        assert office.names(office.agent(server, enabledMcpServerToolNames=rule)) == [each["name"]]
+        assert toolbox.names(toolbox.agent(server, enabledMcpServerToolNames=rule)) == [each["name"]]
 
 
 def refused(status: int) -> Any:
@@ -176,34 +176,34 @@ def refused(status: int) -> Any:
     ids=["401", "403", "500", "no JSON", "no list", "JSON-RPC error", "no answer"],
 )
 def test_a_broken_server_costs_only_its_own_tools_and_is_named(
-    office: ToolboxClient, fake: FakeMcpServer, reason: str, detail: str
+    toolbox: ToolboxClient, fake: FakeMcpServer, reason: str, detail: str
 ) -> None:
-    broken = office.server(fake, "broken", timeoutSeconds=1)
-    good = office.server(PlainServer(), "good")
+    broken = toolbox.server(fake, "broken", timeoutSeconds=1)
+    good = toolbox.server(PlainServer(), "good")
 
-    listed = office.list(office.agent(broken, good))
+    listed = toolbox.list(toolbox.agent(broken, good))
 
     assert [tool["name"] for tool in listed["tools"]] == [generic(broken), generic(good), "mcp_good_echo"]
     (missing,) = listed["unavailable"]
     assert (missing["serverId"], missing["name"], missing["reason"]) == (broken["id"], "Broken", reason)
     assert missing["detail"].startswith(f"Error calling MCP server: {detail}")
-    assert office.tools_of(broken) == {"tools": [], "unavailable": [missing]}
+    assert toolbox.tools_of(broken) == {"tools": [], "unavailable": [missing]}
 
 
-def test_an_unreachable_server_is_named(office: ToolboxClient) -> None:
-    gone, good = office.server(PlainServer(), "gone", url=NOWHERE), office.server(PlainServer(), "good")
+def test_an_unreachable_server_is_named(toolbox: ToolboxClient) -> None:
+    gone, good = toolbox.server(PlainServer(), "gone", url=NOWHERE), toolbox.server(PlainServer(), "good")
 
-    listed = office.list(office.agent(gone, good))
+    listed = toolbox.list(toolbox.agent(gone, good))
 
     assert [tool["name"] for tool in listed["tools"]] == [generic(gone), generic(good), "mcp_good_echo"]
     assert [item["reason"] for item in listed["unavailable"]] == ["unreachable"]
 
 
-def test_a_server_without_credentials_gets_no_request(office: ToolboxClient) -> None:
-    server = office.workspace.make_silent_server()
-    linear = office.workspace.make_server(name="Linear", authType="oauth", serviceType="linear", url=None, config={})
+def test_a_server_without_credentials_gets_no_request(toolbox: ToolboxClient) -> None:
+    server = toolbox.workspace.make_silent_server()
+    linear = toolbox.workspace.make_server(name="Linear", authType="oauth", serviceType="linear", url=None, config={})
 
-    listed = office.list(office.agent(server, linear))
+    listed = toolbox.list(toolbox.agent(server, linear))
 
     assert [tool["name"] for tool in listed["tools"]] == [generic(server)]
     assert [(item["name"], item["reason"]) for item in listed["unavailable"]] == [
@@ -212,55 +212,55 @@ def test_a_server_without_credentials_gets_no_request(office: ToolboxClient) -> 
     ]
 
 
-def test_a_list_does_not_wait_for_a_silent_server(office: ToolboxClient) -> None:
-    stuck = [office.server(StuckServer("tools/list"), f"s-{n}", timeoutSeconds=1) for n in range(5)]
+def test_a_list_does_not_wait_for_a_silent_server(toolbox: ToolboxClient) -> None:
+    stuck = [toolbox.server(StuckServer("tools/list"), f"s-{n}", timeoutSeconds=1) for n in range(5)]
     begun = time.monotonic()
 
-    listed = office.list(office.agent(*stuck, office.server(PlainServer(), "good")))
+    listed = toolbox.list(toolbox.agent(*stuck, toolbox.server(PlainServer(), "good")))
 
     assert time.monotonic() - begun < 5  # together, not one after the other
     assert len(listed["tools"]) == 7
     assert {item["reason"] for item in listed["unavailable"]} == {"timeout"}
 
 
-def test_servers_keep_the_order_of_the_agent_and_tools_the_order_of_their_server(office: ToolboxClient) -> None:
+def test_servers_keep_the_order_of_the_agent_and_tools_the_order_of_their_server(toolbox: ToolboxClient) -> None:
     tools = [ECHO | {"name": name} for name in ("zeta", "alpha", "mid")]
-    first, second = office.server(PlainServer(tools), "zz"), office.server(PlainServer(), "aa")
+    first, second = toolbox.server(PlainServer(tools), "zz"), toolbox.server(PlainServer(), "aa")
 
-    assert office.names(office.agent(first, second)) == [
+    assert toolbox.names(toolbox.agent(first, second)) == [
         *(generic(first), "mcp_zz_zeta", "mcp_zz_alpha", "mcp_zz_mid"),
         *(generic(second), "mcp_aa_echo"),
     ]
 
 
-def test_names_stay_the_same_when_servers_come_and_go(office: ToolboxClient) -> None:
-    first = office.server(PlainServer([ECHO, FORECAST]), "mail")
-    alone = office.names(office.agent(first))
+def test_names_stay_the_same_when_servers_come_and_go(toolbox: ToolboxClient) -> None:
+    first = toolbox.server(PlainServer([ECHO, FORECAST]), "mail")
+    alone = toolbox.names(toolbox.agent(first))
 
-    twin = office.server(PlainServer([FORECAST, ECHO]), "mail-2", name="Mail")
-    both = office.names(office.agent(twin, first))
-    office.admin.delete(f"{office.workspace.servers}/{twin['id']}?detach=true")
+    twin = toolbox.server(PlainServer([FORECAST, ECHO]), "mail-2", name="Mail")
+    both = toolbox.names(toolbox.agent(twin, first))
+    toolbox.admin.delete(f"{toolbox.workspace.servers}/{twin['id']}?detach=true")
 
     assert set(alone) < set(both)
     assert len(both) == len(set(both)) == 6
-    assert office.names(office.agent(first)) == alone
+    assert toolbox.names(toolbox.agent(first)) == alone
 
 
-def test_names_that_no_vendor_accepts_are_altered_and_stay_distinct(office: ToolboxClient) -> None:
+def test_names_that_no_vendor_accepts_are_altered_and_stay_distinct(toolbox: ToolboxClient) -> None:
     odd = ["a" * 300, "a" * 299 + "b", "ทดสอบ", "get forecast", "get/forecast", "get_forecast"]
-    server = office.server(PlainServer([ECHO | {"name": name} for name in odd]))
-    agent = office.agent(server)
+    server = toolbox.server(PlainServer([ECHO | {"name": name} for name in odd]))
+    agent = toolbox.agent(server)
 
-    names = office.names(agent)[1:]
+    names = toolbox.names(agent)[1:]
 
     assert len(set(names)) == len(odd)
     assert all(NAME.fullmatch(name) for name in names)
     assert names[-1] == "mcp_weather_get_forecast"
     for name in names:
-        assert office.call(agent, name)["isError"] is False
+        assert toolbox.call(agent, name)["isError"] is False
 
 
-def test_invalid_tools_are_left_out_and_the_others_are_listed(office: ToolboxClient) -> None:
+def test_invalid_tools_are_left_out_and_the_others_are_listed(toolbox: ToolboxClient) -> None:
     odd: list[Any] = [
         1,
         None,
@@ -271,22 +271,22 @@ def test_invalid_tools_are_left_out_and_the_others_are_listed(office: ToolboxCli
         ECHO,
         ECHO | {"title": "the same again"},
     ]
-    server = office.server(PlainServer(odd))
+    server = toolbox.server(PlainServer(odd))
 
-    assert office.names(office.agent(server)) == [generic(server), "mcp_weather_bare", "mcp_weather_echo"]
+    assert toolbox.names(toolbox.agent(server)) == [generic(server), "mcp_weather_bare", "mcp_weather_echo"]
 
 
 @pytest.mark.parametrize("server_class", [ModernServer, PlainServer])
-def test_a_list_is_cached(office: ToolboxClient, server_class: type[FakeMcpServer]) -> None:
+def test_a_list_is_cached(toolbox: ToolboxClient, server_class: type[FakeMcpServer]) -> None:
     fake = server_class()
-    server = office.server(fake)
-    agent, other = office.agent(server), office.agent(server)
-    listed = office.list(agent)
+    server = toolbox.server(fake)
+    agent, other = toolbox.agent(server), toolbox.agent(server)
+    listed = toolbox.list(agent)
     fake.requests.clear()
 
-    assert office.list(agent) == office.list(other) == listed
-    assert office.list(agent, "openai")["tools"]
-    assert len(office.tools_of(server)["tools"]) == 1
+    assert toolbox.list(agent) == toolbox.list(other) == listed
+    assert toolbox.list(agent, "openai")["tools"]
+    assert len(toolbox.tools_of(server)["tools"]) == 1
     assert not fake.requests
 
 
@@ -300,96 +300,98 @@ def listing_for(ttl_ms: object, tools: list[Json]) -> Any:
 
 @pytest.mark.parametrize(("ttl_ms", "seconds"), [(None, 300.0), (5000, 5.0), (60_000, 60.0), ("5000", 300.0)])
 def test_a_list_is_cached_for_as_long_as_its_server_says(
-    timed_office: ToolboxClient, clock: StillClock, ttl_ms: object, seconds: float
+    timed_toolbox: ToolboxClient, clock: StillClock, ttl_ms: object, seconds: float
 ) -> None:
     tools = [ECHO]
     fake = PlainServer(tools_list=listing_for(ttl_ms, tools))
-    server = timed_office.server(fake)
-    agent = timed_office.agent(server)
-    timed_office.list(agent)
+    server = timed_toolbox.server(fake)
+    agent = timed_toolbox.agent(server)
+    timed_toolbox.list(agent)
     tools.append(ECHO | {"name": "new"})
 
     clock.advance(seconds - 0.1)
-    assert "mcp_weather_new" not in timed_office.names(agent)
+    assert "mcp_weather_new" not in timed_toolbox.names(agent)
     assert len(fake.requests_for("tools/list")) == 1
     clock.advance(0.2)
-    wait_until(lambda: "mcp_weather_new" in timed_office.names(agent))  # a stale list
+    wait_until(lambda: "mcp_weather_new" in timed_toolbox.names(agent))  # a stale list
     assert len(fake.requests_for("tools/list")) == 2
 
 
-def test_a_list_that_is_never_fresh_is_requested_each_time(timed_office: ToolboxClient) -> None:
+def test_a_list_that_is_never_fresh_is_requested_each_time(timed_toolbox: ToolboxClient) -> None:
     tools = [ECHO]
     fake = PlainServer(tools_list=listing_for(0, tools))
-    agent = timed_office.agent(timed_office.server(fake))
-    timed_office.list(agent)
+    agent = timed_toolbox.agent(timed_toolbox.server(fake))
+    timed_toolbox.list(agent)
     tools.append(ECHO | {"name": "new"})
 
-    assert "mcp_weather_new" in timed_office.names(agent)
+    assert "mcp_weather_new" in timed_toolbox.names(agent)
 
 
-def test_a_list_that_is_very_old_is_not_shown(timed_office: ToolboxClient, clock: StillClock) -> None:
+def test_a_list_that_is_very_old_is_not_shown(timed_toolbox: ToolboxClient, clock: StillClock) -> None:
     fake = PlainServer(tools_list=listing_for(1000, [ECHO]))
-    agent = timed_office.agent(timed_office.server(fake))
-    timed_office.list(agent)
+    agent = timed_toolbox.agent(timed_toolbox.server(fake))
+    timed_toolbox.list(agent)
 
     fake.handlers["tools/list"] = refused(500)
     clock.advance(2 * 3600)
 
-    assert [item["reason"] for item in timed_office.list(agent)["unavailable"]] == ["unreachable"]
+    assert [item["reason"] for item in timed_toolbox.list(agent)["unavailable"]] == ["unreachable"]
 
 
-def test_refresh_bypasses_the_cache(office: ToolboxClient) -> None:
+def test_refresh_bypasses_the_cache(toolbox: ToolboxClient) -> None:
     fake = PlainServer()
-    server = office.server(fake)
-    agent = office.agent(server)
-    office.list(agent)
+    server = toolbox.server(fake)
+    agent = toolbox.agent(server)
+    toolbox.list(agent)
     fake.tools = [ECHO | {"name": "new"}]
 
-    assert [tool["upstreamName"] for tool in office.tools_of(server)["tools"]] == ["echo"]
-    assert [tool["upstreamName"] for tool in office.tools_of(server, refresh="true")["tools"]] == ["new"]
-    assert office.names(agent) == [generic(server), "mcp_weather_new"]
+    assert [tool["upstreamName"] for tool in toolbox.tools_of(server)["tools"]] == ["echo"]
+    assert [tool["upstreamName"] for tool in toolbox.tools_of(server, refresh="true")["tools"]] == ["new"]
+    assert toolbox.names(agent) == [generic(server), "mcp_weather_new"]
 
 
 @pytest.mark.parametrize("text", ["", "1", "True"])
-def test_refresh_must_be_true_or_false(office: ToolboxClient, text: str) -> None:
-    path = f"{office.workspace.servers}/{office.server(PlainServer())['id']}/tools"
+def test_refresh_must_be_true_or_false(toolbox: ToolboxClient, text: str) -> None:
+    path = f"{toolbox.workspace.servers}/{toolbox.server(PlainServer())['id']}/tools"
 
-    response = office.admin.get(path, params={"refresh": text})
+    response = toolbox.admin.get(path, params={"refresh": text})
 
     assert (response.status_code, response.json()["errors"][0]["path"]) == (422, "refresh")
 
 
-def test_a_call_finds_a_tool_that_is_newer_than_the_cached_list(timed_office: ToolboxClient, clock: StillClock) -> None:
+def test_a_call_finds_a_tool_that_is_newer_than_the_cached_list(
+    timed_toolbox: ToolboxClient, clock: StillClock
+) -> None:
     fake = PlainServer()
-    agent = timed_office.agent(timed_office.server(fake))
-    timed_office.list(agent)
+    agent = timed_toolbox.agent(timed_toolbox.server(fake))
+    timed_toolbox.list(agent)
     fake.tools = [ECHO, ECHO | {"name": "new"}]
 
     clock.advance(6)
 
-    assert timed_office.call(agent, "mcp_weather_new", {"text": "hi"})["text"] == '{"text": "hi"}'
-    assert "mcp_weather_new" in timed_office.names(agent)
+    assert timed_toolbox.call(agent, "mcp_weather_new", {"text": "hi"})["text"] == '{"text": "hi"}'
+    assert "mcp_weather_new" in timed_toolbox.names(agent)
 
 
-def test_a_removed_tool_is_not_in_the_next_list(timed_office: ToolboxClient) -> None:
+def test_a_removed_tool_is_not_in_the_next_list(timed_toolbox: ToolboxClient) -> None:
     fake = PlainServer([ECHO, ECHO | {"name": "old"}])
-    agent = timed_office.agent(timed_office.server(fake))
-    assert "mcp_weather_old" in timed_office.names(agent)
+    agent = timed_toolbox.agent(timed_toolbox.server(fake))
+    assert "mcp_weather_old" in timed_toolbox.names(agent)
 
     fake.tools = [ECHO]
     fake.handlers["tools/call"] = lambda request: error(request, -32602, "Unknown tool: old")
 
-    assert timed_office.call(agent, "mcp_weather_old")["text"] == "Error calling MCP server: Unknown tool: old"
-    assert "mcp_weather_old" not in timed_office.names(agent)
+    assert timed_toolbox.call(agent, "mcp_weather_old")["text"] == "Error calling MCP server: Unknown tool: old"
+    assert "mcp_weather_old" not in timed_toolbox.names(agent)
 
 
-def test_arguments_are_checked_against_the_current_schema(timed_office: ToolboxClient, clock: StillClock) -> None:
+def test_arguments_are_checked_against_the_current_schema(timed_toolbox: ToolboxClient, clock: StillClock) -> None:
     strict = ECHO | {"inputSchema": ECHO["inputSchema"] | {"additionalProperties": False}}
     fake = PlainServer([strict])
-    agent = timed_office.agent(timed_office.server(fake))
-    timed_office.list(agent)
+    agent = timed_toolbox.agent(timed_toolbox.server(fake))
+    timed_toolbox.list(agent)
     fake.tools = [ECHO]
 
     clock.advance(6)
 
-    assert timed_office.call(agent, "mcp_weather_echo", {"new": 1})["text"] == '{"new": 1}'
+    assert timed_toolbox.call(agent, "mcp_weather_echo", {"new": 1})["text"] == '{"new": 1}'

@@ -29,49 +29,49 @@ from tests.toolbox.toolbox_client import ToolboxClient, generic, wait_until
 ECHO_TOOL = "mcp_weather_echo"
 
 
-def test_calls_share_one_session(office: ToolboxClient) -> None:
+def test_calls_share_one_session(toolbox: ToolboxClient) -> None:
     fake = SessionServer()
-    server = office.server(fake)
-    agent, other = office.agent(server), office.agent(server)
+    server = toolbox.server(fake)
+    agent, other = toolbox.agent(server), toolbox.agent(server)
 
     for item in (agent, other, agent):
-        office.call(item, ECHO_TOOL)
-    office.call(agent, generic(server), {"method": "tools/list"})
+        toolbox.call(item, ECHO_TOOL)
+    toolbox.call(agent, generic(server), {"method": "tools/list"})
 
     assert fake.sessions_created == 1
 
 
-async def test_first_calls_at_the_same_time_leave_one_session(office: ToolboxClient) -> None:
+async def test_first_calls_at_the_same_time_leave_one_session(toolbox: ToolboxClient) -> None:
     fake = SessionServer()
-    agent = office.agent(office.server(fake))
-    path = f"{office.workspace.agents}/{agent}/tool-calls"
+    agent = toolbox.agent(toolbox.server(fake))
+    path = f"{toolbox.workspace.agents}/{agent}/tool-calls"
 
-    async with many_callers(office.workspace.plugboard.url, office.workspace.key) as caller:
+    async with many_callers(toolbox.workspace.plugboard.url, toolbox.workspace.key) as caller:
         responses = await asyncio.gather(*(caller.post(path, json={"toolName": ECHO_TOOL}) for _ in range(30)))
 
     assert {response.json()["isError"] for response in responses} == {False}
     await asyncio.to_thread(wait_until, lambda: len(fake.sessions) == 1)
 
 
-def test_an_expired_session_is_replaced(office: ToolboxClient) -> None:
+def test_an_expired_session_is_replaced(toolbox: ToolboxClient) -> None:
     fake = SessionServer()
-    agent = office.agent(office.server(fake))
-    office.call(agent, ECHO_TOOL)
+    agent = toolbox.agent(toolbox.server(fake))
+    toolbox.call(agent, ECHO_TOOL)
     fake.expire()
 
-    assert office.call(agent, ECHO_TOOL)["isError"] is False
+    assert toolbox.call(agent, ECHO_TOOL)["isError"] is False
     assert fake.sessions_created == 2
 
 
 @pytest.mark.parametrize("changed", [{"timeoutSeconds": 20}, {"config": {"headerValue": "Bearer canary-2"}}])
-def test_a_session_ends_when_its_server_changes(office: ToolboxClient, changed: dict[str, Any]) -> None:
+def test_a_session_ends_when_its_server_changes(toolbox: ToolboxClient, changed: dict[str, Any]) -> None:
     fake = SessionServer()
-    server = office.server(fake)
-    agent = office.agent(server)
-    office.call(agent, ECHO_TOOL)
+    server = toolbox.server(fake)
+    agent = toolbox.agent(server)
+    toolbox.call(agent, ECHO_TOOL)
 
-    office.change(server, **changed)
-    office.call(agent, ECHO_TOOL)
+    toolbox.change(server, **changed)
+    toolbox.call(agent, ECHO_TOOL)
 
     wait_until(lambda: fake.sessions == {"session-2"})
     (end,) = fake.requests_for("DELETE")
@@ -79,25 +79,25 @@ def test_a_session_ends_when_its_server_changes(office: ToolboxClient, changed: 
     assert end.headers["authorization"] == fake.requests[0].headers["authorization"]
 
 
-def test_a_stream_ends_when_its_server_changes(office: ToolboxClient) -> None:
+def test_a_stream_ends_when_its_server_changes(toolbox: ToolboxClient) -> None:
     fake = LegacyServer("messages?session=1")
-    server = office.server(fake)
-    agent = office.agent(server)
-    office.call(agent, ECHO_TOOL)
+    server = toolbox.server(fake)
+    agent = toolbox.agent(server)
+    toolbox.call(agent, ECHO_TOOL)
 
-    office.change(server, timeoutSeconds=20)
-    office.call(agent, ECHO_TOOL)
+    toolbox.change(server, timeoutSeconds=20)
+    toolbox.call(agent, ECHO_TOOL)
 
     wait_until(lambda: fake.streams_open == 1)
 
 
-def test_sessions_end_with_the_process(tmp_path: Path, street: UpstreamHost) -> None:
+def test_sessions_end_with_the_process(tmp_path: Path, upstream_host: UpstreamHost) -> None:
     fake, stream = SessionServer(), LegacyServer("messages?session=1")
     with served(Settings(data_dir=tmp_path, egress=AT_HOME)) as plugboard:
-        office = ToolboxClient(plugboard.make_workspace(), street)
-        agent = office.agent(office.server(fake), office.server(stream, "old"))
-        office.call(agent, ECHO_TOOL)
-        office.call(agent, "mcp_old_echo")
+        toolbox = ToolboxClient(plugboard.make_workspace(), upstream_host)
+        agent = toolbox.agent(toolbox.server(fake), toolbox.server(stream, "old"))
+        toolbox.call(agent, ECHO_TOOL)
+        toolbox.call(agent, "mcp_old_echo")
         assert (fake.sessions, stream.streams_open) == ({"session-1"}, 1)
 
     assert fake.sessions == set()
@@ -106,14 +106,14 @@ def test_sessions_end_with_the_process(tmp_path: Path, street: UpstreamHost) -> 
 
 @pytest.mark.requirement("REL-19")
 def test_a_server_that_does_not_answer_the_end_of_a_session_does_not_delay_shutdown(
-    tmp_path: Path, street: UpstreamHost
+    tmp_path: Path, upstream_host: UpstreamHost
 ) -> None:
     fakes = [SessionServer(DELETE=lambda _: NO_RESPONSE) for _ in range(3)]
     with served(Settings(data_dir=tmp_path, egress=AT_HOME)) as plugboard:
-        office = ToolboxClient(plugboard.make_workspace(), street)
-        agent = office.agent(*(office.server(fake, f"stuck{n}") for n, fake in enumerate(fakes)))
+        toolbox = ToolboxClient(plugboard.make_workspace(), upstream_host)
+        agent = toolbox.agent(*(toolbox.server(fake, f"stuck{n}") for n, fake in enumerate(fakes)))
         for n in range(len(fakes)):
-            office.call(agent, f"mcp_stuck{n}_echo")
+            toolbox.call(agent, f"mcp_stuck{n}_echo")
         begun = time.monotonic()
 
     assert time.monotonic() - begun < SHUTDOWN_SECONDS + 5
@@ -128,34 +128,34 @@ async def opened(parts: Container, workspace: Workspace, server_id: str) -> tupl
     return toolset, server, ctx
 
 
-async def test_each_format_renders_the_same_list_of_objects(office: ToolboxClient) -> None:
-    server = office.server(PlainServer())
-    silent = office.workspace.make_silent_server()
-    agent = office.agent(server, silent)
-    parts = await build_container(office.workspace.plugboard.settings)
+async def test_each_format_renders_the_same_list_of_objects(toolbox: ToolboxClient) -> None:
+    server = toolbox.server(PlainServer())
+    silent = toolbox.workspace.make_silent_server()
+    agent = toolbox.agent(server, silent)
+    parts = await build_container(toolbox.workspace.plugboard.settings)
     try:
-        ctx = await parts.authenticator.authenticate(bearer(office.workspace.key), office.workspace.id, "a-test")
+        ctx = await parts.authenticator.authenticate(bearer(toolbox.workspace.key), toolbox.workspace.id, "a-test")
         servers = ServerService(ctx, parts.server_deps)
         agents = AgentService(ctx, parts.store, servers, parts.journal, parts.clock)
-        toolbox = ToolboxService(ctx, parts.runtime, lambda: agents, lambda: servers)
+        service = ToolboxService(ctx, parts.runtime, lambda: agents, lambda: servers)
 
-        listed = await toolbox.list_tools(agent)
+        listed = await service.list_tools(agent)
 
         assert [tool.name for tool in listed.tools][:2] == [generic(server), ECHO_TOOL]
         assert [missing.server_id for missing in listed.unavailable] == [silent["id"]]
         for form, show in FORMATS.items():
-            assert await toolbox.list_rendered(agent, form) == render(listed, show)
+            assert await service.list_rendered(agent, form) == render(listed, show)
     finally:
         await parts.close()
 
 
-async def test_an_idle_session_ends(office: ToolboxClient) -> None:
+async def test_an_idle_session_ends(toolbox: ToolboxClient) -> None:
     clock, fake = StillClock(), SessionServer()
-    server_id = office.server(fake)["id"]
-    parts = await build_container(office.workspace.plugboard.settings, clock)
+    server_id = toolbox.server(fake)["id"]
+    parts = await build_container(toolbox.workspace.plugboard.settings, clock)
     toolsets = parts.runtime.toolsets
     try:
-        _, server, ctx = await opened(parts, office.workspace, server_id)
+        _, server, ctx = await opened(parts, toolbox.workspace, server_id)
 
         clock.advance(IDLE_SECONDS - 1)
         toolsets.close_idle()
@@ -171,12 +171,12 @@ async def test_an_idle_session_ends(office: ToolboxClient) -> None:
         await parts.close()
 
 
-async def test_a_list_in_progress_survives_a_change_of_its_server(office: ToolboxClient) -> None:
+async def test_a_list_in_progress_survives_a_change_of_its_server(toolbox: ToolboxClient) -> None:
     fake = PlainServer()
-    server_id = office.server(fake)["id"]
-    parts = await build_container(office.workspace.plugboard.settings)
+    server_id = toolbox.server(fake)["id"]
+    parts = await build_container(toolbox.workspace.plugboard.settings)
     try:
-        toolset, _, _ = await opened(parts, office.workspace, server_id)
+        toolset, _, _ = await opened(parts, toolbox.workspace, server_id)
 
         listing = asyncio.create_task(toolset.list_tools(Deadline(parts.runtime.ticker, 30), refresh=True))
         await asyncio.sleep(0)
@@ -187,24 +187,26 @@ async def test_a_list_in_progress_survives_a_change_of_its_server(office: Toolbo
         await parts.close()
 
 
-def test_the_protocol_of_a_server_is_remembered_across_a_restart(tmp_path: Path, street: UpstreamHost) -> None:
+def test_the_protocol_of_a_server_is_remembered_across_a_restart(tmp_path: Path, upstream_host: UpstreamHost) -> None:
     settings = Settings(data_dir=tmp_path, egress=AT_HOME)
     fakes = {"modern": ModernServer(), "session": SessionServer(), "plain": PlainServer()}
     fakes["old"] = LegacyServer("messages?session=1")
     with served(settings) as plugboard:
         workspace = plugboard.make_workspace()
-        office = ToolboxClient(workspace, street)
-        agent = office.agent(*(office.server(fake, slug) for slug, fake in fakes.items()))
+        toolbox = ToolboxClient(workspace, upstream_host)
+        agent = toolbox.agent(*(toolbox.server(fake, slug) for slug, fake in fakes.items()))
         for slug in fakes:
-            office.call(agent, f"mcp_{slug}_echo")
+            toolbox.call(agent, f"mcp_{slug}_echo")
     assert all(len(fake.requests_for("server/discover")) == 1 for fake in fakes.values())
     for fake in fakes.values():
         fake.requests.clear()
 
     with served(settings) as again:
-        office = ToolboxClient(Workspace(again, workspace.id, workspace.key, again.caller(workspace.key)), street)
+        toolbox = ToolboxClient(
+            Workspace(again, workspace.id, workspace.key, again.caller(workspace.key)), upstream_host
+        )
         for slug in fakes:
-            assert office.call(agent, f"mcp_{slug}_echo")["isError"] is False
+            assert toolbox.call(agent, f"mcp_{slug}_echo")["isError"] is False
         handshake = ["initialize", "notifications/initialized"]
         assert fakes["modern"].methods == ["tools/list", "tools/call"]
         assert fakes["session"].methods == [*handshake, "tools/list", "tools/call"]
@@ -234,17 +236,17 @@ class ChangingServer(FakeMcpServer):
     ],
 )
 def test_the_protocol_of_a_server_is_detected_again_when_it_changes(
-    office: ToolboxClient, before: type[FakeMcpServer], after: type[FakeMcpServer]
+    toolbox: ToolboxClient, before: type[FakeMcpServer], after: type[FakeMcpServer]
 ) -> None:
     fake = ChangingServer(before())
-    server = office.server(fake)
-    agent = office.agent(server)
-    office.call(agent, ECHO_TOOL)
+    server = toolbox.server(fake)
+    agent = toolbox.agent(server)
+    toolbox.call(agent, ECHO_TOOL)
 
     fake.now = new = after()
-    responses = [office.call(agent, ECHO_TOOL, {"text": "hi"}) for _ in range(2)]
+    responses = [toolbox.call(agent, ECHO_TOOL, {"text": "hi"}) for _ in range(2)]
 
     assert [response["text"] for response in responses] == ['{"text": "hi"}'] * 2
     assert len(new.requests_for("server/discover")) <= 1  # a server that minds no session needs no probing
-    kept = office.admin.get(f"{office.workspace.servers}/{server['id']}").json()
+    kept = toolbox.admin.get(f"{toolbox.workspace.servers}/{server['id']}").json()
     assert kept["version"] == server["version"]  # to find out how it speaks is no change of its configuration
