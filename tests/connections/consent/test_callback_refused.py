@@ -82,7 +82,7 @@ NAMED: dict[str, tuple[Change, str]] = {
         lambda callback: callback.with_params(code=None, error="access_denied", iss="https://evil.example"),
         "wrong_issuer",
     ),
-    "a denial by nobody": (
+    "a denial without iss": (
         lambda callback: callback.with_params(code=None, error="access_denied", iss=None),
         "wrong_issuer",
     ),

@@ -54,10 +54,10 @@ async def failure(responder: Responder, seconds: float = 5, limits: ResponseLimi
     "responder",
     [
         pytest.param(silent(), id="silent"),
-        pytest.param(dripping(HEAD + b"X: "), id="a head in drops"),
-        pytest.param(dripping(HEAD + b"Content-Length: 9999\r\n\r\n"), id="a body in drops"),
-        pytest.param(dripping(CHUNKED, b"1\r\nx\r\n"), id="chunks in drops"),
-        pytest.param(dripping(ENDLESS, b": still here\n\n"), id="events without end"),
+        pytest.param(dripping(HEAD + b"X: "), id="a head byte by byte"),
+        pytest.param(dripping(HEAD + b"Content-Length: 9999\r\n\r\n"), id="a body byte by byte"),
+        pytest.param(dripping(CHUNKED, b"1\r\nx\r\n"), id="chunks byte by byte"),
+        pytest.param(dripping(ENDLESS, b": still here\n\n"), id="endless events"),
         pytest.param(raw(HEAD + b"Content-Length: 9\r\n\r\nabc"), id="a body that stops"),
     ],
 )

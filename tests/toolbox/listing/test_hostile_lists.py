@@ -169,10 +169,10 @@ def paged(page: int, cursor: object) -> PlainServer:
 @pytest.mark.parametrize(
     ("fake", "at_most"),
     [
-        pytest.param(paged(1, None), 101, id="pages without end"),
-        pytest.param(paged(1, "same"), 3, id="the same page again and again"),
-        pytest.param(paged(0, None), 101, id="empty pages without end"),
-        pytest.param(paged(1000, None), 101, id="large pages without end"),
+        pytest.param(paged(1, None), 101, id="endless pages"),
+        pytest.param(paged(1, "same"), 3, id="a repeated page"),
+        pytest.param(paged(0, None), 101, id="endless empty pages"),
+        pytest.param(paged(1000, None), 101, id="endless large pages"),
     ],
 )
 def test_an_endless_list_is_given_up(toolbox: ToolboxClient, fake: PlainServer, at_most: int) -> None:
