@@ -13,7 +13,7 @@ from api.toolbox.calling.bulkheads import LimitReached
 from api.toolbox.calling.circuit_breakers import BreakerHealth
 from api.toolbox.failures import ToolsUnavailable
 from api.toolbox.runtime import ToolRuntime
-from api.toolbox.toolsets.kinds import ServerReport
+from api.toolbox.toolsets.server_kind import ServerReport
 
 Status = Literal["ok", "unauthorized", "unreachable", "invalid"]
 

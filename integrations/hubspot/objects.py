@@ -7,14 +7,14 @@ from itertools import chain, starmap
 from urllib.parse import quote
 
 from integrations.hubspot.client import NOT_FOUND, HubSpotApi
-from integrations.hubspot.filter_params import MAX_FILTERS, sorts
-from integrations.hubspot.filters import ConditionBuilder, among, belongs_to
 from integrations.hubspot.labels import Meanings, RecordLabels, next_cursor, properties_of, results, short_text
 from integrations.hubspot.lookup import Lookup
 from integrations.hubspot.params import MAX_REACHABLE, One, Page, Search
 from integrations.hubspot.properties import Properties
 from integrations.hubspot.record_kinds import OWNER, Kind
 from integrations.hubspot.results import ALONE, IN_A_LIST, ROOM, CrmRecord, Records
+from integrations.hubspot.search_conditions import ConditionBuilder, among, belongs_to
+from integrations.hubspot.search_params import MAX_FILTERS, sorts
 from integrations.json_object import Json
 from integrations.service_client import ToolFailed, too_large_hint
 from integrations.text import shorten

@@ -8,8 +8,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from integrations.hubspot.filter_params import Filters, PropertyName, SortOrder
 from integrations.hubspot.record_kinds import Kind
+from integrations.hubspot.search_params import Filters, PropertyName, SortOrder
 from integrations.paging import paging_aliases
 from integrations.similar_names import bare_name
 from integrations.tool import Params

@@ -7,13 +7,13 @@ from typing import ClassVar
 from pydantic import Field
 
 from integrations.hubspot.client import HubSpotApi
-from integrations.hubspot.filters import among
 from integrations.hubspot.lookup import Lookup
 from integrations.hubspot.objects import list_records, read, search_records
 from integrations.hubspot.params import One, Page, Search
 from integrations.hubspot.parsing import CompanyId, ContactId, DealId
 from integrations.hubspot.record_kinds import COMPANIES, CONTACTS, DEALS, PIPELINE, STAGE
 from integrations.hubspot.results import CrmRecord, Records
+from integrations.hubspot.search_conditions import among
 from integrations.tool import tool
 
 

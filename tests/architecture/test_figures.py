@@ -36,8 +36,8 @@ from api.toolbox.output.redaction import SHORTEST_SECRET
 from api.toolbox.output.results import MAX_BLOCKS, MAX_MEDIA, MAX_STRUCTURED, MAX_TEXT
 from api.toolbox.service import LIST_SECONDS
 from api.toolbox.tool_names import NAME_PATTERN
-from api.toolbox.toolsets.catalog import FRESH_SECONDS, LONGEST_TEXT, LONGEST_TOOL, USABLE_SECONDS
 from api.toolbox.toolsets.registry import IDLE_SECONDS
+from api.toolbox.toolsets.tool_catalog import FRESH_SECONDS, LONGEST_TEXT, LONGEST_TOOL, USABLE_SECONDS
 from api.upstream_http import LIMITS
 from bench import comparisons, plan
 from integrations.mcp.tools import MAX_BYTES, MAX_TOOLS

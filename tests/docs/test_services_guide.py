@@ -3,7 +3,7 @@
 import msgspec
 
 from api.toolbox.listing.client_formats import as_anthropic
-from api.toolbox.toolsets.service_catalog import service_tools
+from api.toolbox.toolsets.service_tools import service_tools
 from integrations import load_toolkit, services
 from tests.documents import code_in, guide, numbers_in
 

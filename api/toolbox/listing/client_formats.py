@@ -14,7 +14,7 @@ from api.toolbox.listing.tool_list import ToolList
 from api.toolbox.output.json_size import JsonSize, measure
 from api.toolbox.output.redaction import NO_SECRETS
 from api.toolbox.output.sanitize import clean, clean_json, one_line, shortened
-from api.toolbox.toolsets.catalog import Tool
+from api.toolbox.toolsets.tool_catalog import Tool
 
 OPENAI_DESCRIPTION = 1024  # OpenAI refuses a whole request with a longer one
 _PROPERTY = re.compile(r"[A-Za-z0-9_.-]{1,64}")  # what Anthropic accepts as a property name at the top level

@@ -12,8 +12,8 @@ from api.kit.deadline import Deadline
 from api.servers.server import Server
 from api.toolbox.agent_toolbox import EnabledServer, Toolbox
 from api.toolbox.failures import DISABLED, ToolsUnavailable
-from api.toolbox.toolsets.catalog import Tool, ToolCatalog
 from api.toolbox.toolsets.generic_tool import generic_tool
+from api.toolbox.toolsets.tool_catalog import Tool, ToolCatalog
 from api.toolbox.toolsets.toolset import Toolset
 
 

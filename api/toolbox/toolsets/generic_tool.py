@@ -7,7 +7,7 @@ from typing import Any
 from api.servers.server import Server
 from api.toolbox.failures import generic_description
 from api.toolbox.tool_names import generic_name
-from api.toolbox.toolsets.catalog import CatalogTool, ParsedArguments, Tool
+from api.toolbox.toolsets.tool_catalog import CatalogTool, ParsedArguments, Tool
 
 SCHEMA = {
     "type": "object",

@@ -7,8 +7,8 @@ from api.kit.deadline import Deadline
 from api.servers.server import Server
 from api.toolbox.output.redaction import NO_SECRETS, Redactor
 from api.toolbox.output.tool_result import ToolResult
-from api.toolbox.toolsets.catalog import ToolCatalog
 from api.toolbox.toolsets.registry import ToolsetRegistry
+from api.toolbox.toolsets.tool_catalog import ToolCatalog
 from api.toolbox.toolsets.toolset import ToolCall, Toolset
 
 

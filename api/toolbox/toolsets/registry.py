@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from api.access.context import WorkspaceContext
 from api.kit.tasks import BackgroundTasks
 from api.servers.server import EXTERNAL, Server
-from api.toolbox.toolsets.catalog import ListVersion
+from api.toolbox.toolsets.connected_services import ConnectedServices
 from api.toolbox.toolsets.dependencies import ToolsetDeps
-from api.toolbox.toolsets.kinds import ServerKind
-from api.toolbox.toolsets.mcp_kind import McpServers
-from api.toolbox.toolsets.service_kind import ConnectedServices
+from api.toolbox.toolsets.mcp_servers import McpServers
+from api.toolbox.toolsets.server_kind import ServerKind
+from api.toolbox.toolsets.tool_catalog import ListVersion
 from api.toolbox.toolsets.toolset import Toolset
 from integrations import UpstreamError
 

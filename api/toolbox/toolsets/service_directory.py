@@ -10,8 +10,8 @@ from api.kit.egress.policy import EgressPolicy, check_url
 from api.kit.http_client.client import HttpClient
 from api.servers.server import Server
 from api.toolbox.credentials.static import UpstreamCredentials
-from api.toolbox.toolsets.catalog import ToolCatalog
-from api.toolbox.toolsets.service_catalog import service_tools
+from api.toolbox.toolsets.service_tools import service_tools
+from api.toolbox.toolsets.tool_catalog import ToolCatalog
 from api.upstream_http import UpstreamHttp
 from integrations import Service, Toolkit, load_toolkit
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from api.kit.deadline import Deadline
 from api.toolbox.output.redaction import Redactor
 from api.toolbox.output.tool_result import ToolResult
-from api.toolbox.toolsets.catalog import CatalogTool, ToolCatalog
+from api.toolbox.toolsets.tool_catalog import CatalogTool, ToolCatalog
 
 
 @dataclass(slots=True)

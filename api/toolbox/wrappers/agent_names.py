@@ -9,8 +9,8 @@ from api.kit.deadline import Deadline
 from api.toolbox.agent_toolbox import EnabledServer
 from api.toolbox.output.tool_result import ToolResult
 from api.toolbox.tool_names import GENERIC_PREFIX
-from api.toolbox.toolsets.catalog import CatalogTool, ToolCatalog
 from api.toolbox.toolsets.generic_tool import GENERIC_TOOL
+from api.toolbox.toolsets.tool_catalog import CatalogTool, ToolCatalog
 from api.toolbox.toolsets.toolset import ToolCall, ToolsetWrapper, UnknownTool
 
 LOOK_AGAIN_SECONDS = 5.0

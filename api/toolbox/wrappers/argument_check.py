@@ -9,7 +9,7 @@ from api.servers.server import Server
 from api.toolbox.failures import invalid_arguments
 from api.toolbox.output.results import failed
 from api.toolbox.output.tool_result import ToolResult
-from api.toolbox.toolsets.catalog import ParsedArguments
+from api.toolbox.toolsets.tool_catalog import ParsedArguments
 from api.toolbox.toolsets.toolset import ToolCall, ToolsetWrapper, UnknownTool
 
 

@@ -10,7 +10,7 @@ from api.toolbox.calling.circuit_breakers import CircuitBreaker
 from api.toolbox.failures import ToolsUnavailable, circuit_open, without_uncertainty
 from api.toolbox.output.results import failed
 from api.toolbox.output.tool_result import ToolResult
-from api.toolbox.toolsets.catalog import ToolCatalog
+from api.toolbox.toolsets.tool_catalog import ToolCatalog
 from api.toolbox.toolsets.toolset import ToolCall, ToolsetWrapper
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from api.kit.deadline import Deadline
 from api.toolbox.output.tool_result import ToolResult
-from api.toolbox.toolsets.catalog import ToolCatalog
+from api.toolbox.toolsets.tool_catalog import ToolCatalog
 from api.toolbox.toolsets.toolset import ToolCall, ToolsetWrapper
 
 

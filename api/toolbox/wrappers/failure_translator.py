@@ -9,7 +9,7 @@ from api.servers.server import Server
 from api.toolbox.failures import CredentialsUnavailable, failure_of, unavailable
 from api.toolbox.output.results import failed
 from api.toolbox.output.tool_result import ToolResult
-from api.toolbox.toolsets.catalog import ToolCatalog
+from api.toolbox.toolsets.tool_catalog import ToolCatalog
 from api.toolbox.toolsets.toolset import ToolCall, ToolsetWrapper
 from integrations import UpstreamError
 

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from integrations.hubspot.filter_params import Filter
+from integrations.hubspot.search_params import Filter
 from integrations.hubspot.tools_owners import hubspot_get_owner, hubspot_list_owners
 from integrations.hubspot.tools_records import hubspot_list_deals, hubspot_search_deals
 from integrations.tool import ServiceTool

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from api.toolbox.json_schema.flatten import ELSEWHERE
 from api.toolbox.json_schema.normalise import MAX_BYTES, TOO_DEEP, normalise
 from api.toolbox.listing.client_formats import as_anthropic, as_mcp, as_openai
-from api.toolbox.toolsets.catalog import Tool
+from api.toolbox.toolsets.tool_catalog import Tool
 
 EMPTY = {"type": "object", "properties": {}}
 REFUSED_AT_THE_TOP = {"oneOf", "anyOf", "allOf", "enum", "const", "not", "$ref", "$schema", "$id"}

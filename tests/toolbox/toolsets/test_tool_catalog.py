@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.toolbox.toolsets.catalog import CatalogTool, ToolCatalog
+from api.toolbox.toolsets.tool_catalog import CatalogTool, ToolCatalog
 from integrations import ListedTools
 
 

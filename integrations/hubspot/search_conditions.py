@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from integrations.hubspot.filter_params import Filter
 from integrations.hubspot.lookup import Lookup
 from integrations.hubspot.parsing import Span, span
 from integrations.hubspot.properties import Properties, Property
 from integrations.hubspot.record_kinds import ASSOCIATED, DEALS, PIPELINE, STAGE, Kind
+from integrations.hubspot.search_params import Filter
 from integrations.json_object import Json
 from integrations.service_client import ToolFailed
 

@@ -13,10 +13,10 @@ from api.toolbox.failures import CredentialsUnavailable, unavailable
 from api.toolbox.output.redaction import NO_SECRETS
 from api.toolbox.output.sanitize import safe_line
 from api.toolbox.protocol_repository import ProtocolRepository
-from api.toolbox.toolsets.catalog import ListVersion
 from api.toolbox.toolsets.dependencies import ToolsetDeps
-from api.toolbox.toolsets.kinds import ServerKind, ServerReport
-from api.toolbox.toolsets.mcp import McpToolset
+from api.toolbox.toolsets.mcp_toolset import McpToolset
+from api.toolbox.toolsets.server_kind import ServerKind, ServerReport
+from api.toolbox.toolsets.tool_catalog import ListVersion
 from api.toolbox.toolsets.toolset import Toolset
 from api.upstream_http import UpstreamHttp
 from integrations import Era, McpClient, Unreachable, UpstreamError

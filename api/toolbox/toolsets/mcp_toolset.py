@@ -14,8 +14,8 @@ from api.toolbox.credentials.static import UpstreamCredentials
 from api.toolbox.output import results
 from api.toolbox.output.redaction import Redactor
 from api.toolbox.output.tool_result import ToolResult
-from api.toolbox.toolsets.catalog import ListVersion, ToolCatalog
 from api.toolbox.toolsets.generic_tool import GENERIC_TOOL
+from api.toolbox.toolsets.tool_catalog import ListVersion, ToolCatalog
 from api.toolbox.toolsets.toolset import ToolCall, Toolset
 from integrations import Era, McpClient, StatusRefused, UnreadableResponse, UpstreamError
 

@@ -17,10 +17,10 @@ from api.toolbox.failures import (
     service_unavailable,
 )
 from api.toolbox.output.redaction import NO_SECRETS
-from api.toolbox.toolsets.catalog import ToolCatalog
 from api.toolbox.toolsets.dependencies import ToolsetDeps
-from api.toolbox.toolsets.kinds import ServerKind, ServerReport
-from api.toolbox.toolsets.service import ServiceToolset
+from api.toolbox.toolsets.server_kind import ServerKind, ServerReport
+from api.toolbox.toolsets.service_toolset import ServiceToolset
+from api.toolbox.toolsets.tool_catalog import ToolCatalog
 from api.toolbox.toolsets.toolset import Toolset, ToolsetWrapper
 from integrations import StatusRefused, UnreadableResponse, UpstreamError, probe_service
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from api.toolbox.json_schema.normalise import normalise
 from api.toolbox.tool_names import ToolNameRewriter, service_tool_name
-from api.toolbox.toolsets.catalog import CatalogTool, ParsedArguments, Tool, ToolCatalog
+from api.toolbox.toolsets.tool_catalog import CatalogTool, ParsedArguments, Tool, ToolCatalog
 from integrations import ServiceTool, Toolkit
 
 

@@ -17,7 +17,7 @@ from api.toolbox.output import results
 from api.toolbox.output.redaction import Redactor
 from api.toolbox.output.sanitize import safe_line
 from api.toolbox.output.tool_result import Failure, FailureKind, ToolResult
-from api.toolbox.toolsets.catalog import CatalogTool, ToolCatalog
+from api.toolbox.toolsets.tool_catalog import CatalogTool, ToolCatalog
 from api.toolbox.toolsets.toolset import ToolCall, Toolset
 from api.upstream_http import UpstreamHttp
 from integrations import (
