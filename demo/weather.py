@@ -5,6 +5,7 @@ It speaks MCP 2026-07-28, where each request says all there is to say, and answe
 
 import argparse
 import json
+import sys
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -77,6 +78,12 @@ class Weather(BaseHTTPRequestHandler):
 
 parser = argparse.ArgumentParser(description="An MCP server with made-up weather, to try Plugboard with.")
 parser.add_argument("port", nargs="?", type=int, default=8401, help="8401 where none is given")
-place = ("127.0.0.1", parser.parse_args().port)
-with suppress(KeyboardInterrupt), ThreadingHTTPServer(place, Weather) as server:
+host, port = "127.0.0.1", parser.parse_args().port
+try:
+    server = ThreadingHTTPServer((host, port), Weather)
+except OSError as error:
+    parser.exit(1, f"Port {port} of {host} cannot be used ({error.strerror}). Choose another: make demo ARGS=8461\n")
+sys.stdout.write(f"The weather server is at http://{host}:{port}/mcp. Ctrl-C stops it. Its requests follow:\n")
+sys.stdout.flush()
+with suppress(KeyboardInterrupt), server:
     server.serve_forever()

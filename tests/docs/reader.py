@@ -21,6 +21,7 @@ from tests.harness import Workspace, caller
 SERVED_AT = "http://127.0.0.1:8400"
 """Where the documents say that Plugboard is."""
 DEMO_AT = "http://127.0.0.1:8401"
+WEATHER = "demo/weather.py"
 OAUTH_DEMO_AT = "http://127.0.0.1:8402"
 _TO_BE_FILLED_IN = re.compile(r"^[A-Z]+=.*….*\n", re.MULTILINE)
 _FUNCTION = re.compile(r"^\w+\(\) .*\n", re.MULTILINE)
@@ -80,7 +81,9 @@ def run(command: Sequence[str | Path], folder: Path, **environment: str) -> str:
 def weather_server() -> Iterator[str]:
     """What `make demo` runs."""
     port = free_port()
-    popen = subprocess.Popen([sys.executable, "demo/weather.py", str(port)], cwd=PROJECT, stderr=subprocess.DEVNULL)
+    popen = subprocess.Popen(
+        [sys.executable, WEATHER, str(port)], cwd=PROJECT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     url = f"http://127.0.0.1:{port}"
     try:
         until(lambda: is_up(url))

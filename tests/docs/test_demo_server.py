@@ -1,5 +1,8 @@
 """The MCP server of `make demo` speaks the protocol as it is written."""
 
+import socket
+import subprocess
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,7 +11,9 @@ import pytest
 from mcp_types.methods import validate_server_result
 
 from demo.mcp_servers import MODERN
-from tests.docs.reader import weather_server
+from tests.docs.reader import WEATHER, weather_server
+from tests.documents import PROJECT
+from tests.e2e.process import free_port
 from tests.harness import caller
 
 
@@ -59,3 +64,23 @@ def test_the_demo_refuses_a_request_whose_headers_disagree_with_its_body() -> No
 
     assert (refused.status_code, refused.json()["error"]["code"]) == (400, -32020)
     assert (unknown.status_code, unknown.json()["error"]["code"]) == (404, -32601)
+
+
+def test_the_demo_prints_its_url() -> None:
+    port = free_port()
+    with subprocess.Popen([sys.executable, WEATHER, str(port)], cwd=PROJECT, stdout=subprocess.PIPE, text=True) as demo:
+        assert demo.stdout is not None
+        printed = demo.stdout.readline()
+        demo.terminate()
+
+    assert f"http://127.0.0.1:{port}/mcp" in printed
+
+
+def test_the_demo_names_the_way_to_another_port_when_its_port_is_taken() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        command = [sys.executable, WEATHER, str(other.getsockname()[1])]
+        refused = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
+
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "make demo ARGS=" in refused.stderr
+    assert refused.stderr.count("\n") == 1
