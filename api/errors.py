@@ -2,7 +2,7 @@
 
 AppError
 ├── BadRequest 400             the body or a header cannot be parsed
-├── BadCursor 400              the cursor was not issued by this service, or belongs to another list
+├── BadCursor 400              the cursor was not issued by Plugboard, or belongs to another list
 ├── Unauthorized 401           no key, or an invalid one
 ├── Forbidden 403              the key lacks the scope
 ├── NotFound 404               absent, or in another workspace: callers cannot tell the two apart
@@ -13,7 +13,7 @@ AppError
 ├── ContentTooLarge 413
 ├── UnsupportedMediaType 415
 ├── ValidationFailed, IdempotencyKeyReused 422  parsed, and not acceptable
-├── InternalError 500          a defect of this service
+├── InternalError 500          a defect of Plugboard
 └── ServiceUnavailable 503     try again later
 """
 

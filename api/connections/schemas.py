@@ -12,9 +12,7 @@ from api.http.models import ResponseModel, Timestamp
 class AuthUrlView(ResponseModel):
     """The page on which a person starts the consent."""
 
-    auth_url: str = Field(
-        description="A page of this service, valid for ten minutes and one use. Open it in a browser."
-    )
+    auth_url: str = Field(description="A page of Plugboard, valid for ten minutes and one use. Open it in a browser.")
 
 
 class AccountView(ResponseModel):

@@ -40,14 +40,14 @@ def _parser() -> argparse.ArgumentParser:
     setup_group.add_argument("--admin-key", metavar="ID", help="create another admin key for this workspace")
     setup.add_argument("--json", action="store_true", help="print only the JSON")
     setup.set_defaults(run=commands.setup)
-    keys = commands_parsers.add_parser("keys", help="the keys that encrypt credentials")
+    keys = commands_parsers.add_parser("keys", help="the keys that credentials are sealed (encrypted) with")
     keys_commands = keys.add_subparsers(required=True, metavar="what")
-    status = keys_commands.add_parser("status", help="count the values under each key; changes nothing")
+    status = keys_commands.add_parser("status", help="count what is sealed under each key; changes nothing")
     status.set_defaults(run=commands.keys_status)
     rotate = keys_commands.add_parser("rotate", help="create a new data key for each workspace, for all later writes")
     rotate.set_defaults(run=commands.keys_rotate)
     rewrap = keys_commands.add_parser(
-        "rewrap", help="re-encrypt everything under the newest keys and destroy the old data keys"
+        "rewrap", help="seal everything again under the newest keys and destroy the old data keys"
     )
     rewrap.set_defaults(run=commands.keys_rewrap)
     for command in (status, rotate, rewrap):

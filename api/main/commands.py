@@ -193,16 +193,28 @@ async def _partitions(container: Container, workspace_id: str | None) -> AsyncIt
 
 def _summary(partition: str, result: ReencryptionResult) -> str:
     return (
-        f"{partition}: {result.resealed_values} values re-encrypted, {result.rewrapped_keys} data keys rewrapped, "
-        f"{result.retired_keys} destroyed, {result.left.old} values left under old keys"
+        f"{partition}: {_count(result.resealed_values, 'value')} sealed again, "
+        f"{_count(result.rewrapped_keys, 'data key')} wrapped again, {result.retired_keys} destroyed; "
+        f"{_under_old_keys(result.left)}"
     )
 
 
 def _usage_lines(usage: KeyUsage) -> str:
-    values = [f"{number} values under {under.root}/v{under.version}" for under, number in usage.values.items()]
-    keys = [f"{number} data keys under {root}" for root, number in usage.data_keys.items()]
+    values = [
+        f"{_count(number, 'value')} sealed under {under.root}/v{under.version}"
+        for under, number in usage.values.items()
+    ]
+    keys = [f"{_count(number, 'data key')} wrapped under {root}" for root, number in usage.data_keys.items()]
     newest = f"newest {usage.newest.root}/v{usage.newest.version}"
-    return f"{usage.partition}: {newest}; {', '.join([*keys, *values])}; {usage.old} values to re-encrypt"
+    return f"{usage.partition}: {newest}; {', '.join([*keys, *values])}; {_under_old_keys(usage)}"
+
+
+def _under_old_keys(usage: KeyUsage) -> str:
+    return f"{_count(usage.old, 'value')} still under old keys"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _greet(settings: Settings, created: CreatedWorkspace) -> None:
@@ -215,14 +227,10 @@ Created a first workspace and its admin key. Keep the key: it cannot be shown ag
   workspace  {created.workspace.id}
   API key    {key}
 
-Store a server:
+README.md continues from here. Its quick start and the guides need these two lines:
 
-  curl {url}/mcp-servers \\
-    -H 'Authorization: Bearer {key}' \\
-    -H 'Content-Type: application/json' \\
-    -d '{{"name": "Weather API", "url": "https://api.weather.example.com/mcp", "authType": "none"}}'
-
-README.md continues from here, with a demo server that `make demo` starts.
+  URL={url}
+  KEY={key}
 """
     )
 

@@ -61,7 +61,7 @@ class Settings:
     """Replacements for addresses in manifests, by variable. Some of the variables may belong to other programs."""
 
     return_origins: frozenset[str] = frozenset()
-    """Origins to which the browser may return after connecting, besides this service's own."""
+    """Origins to which the browser may return after connecting, besides Plugboard's own."""
 
     def address(self, variable: str) -> str | None:
         url = self.addresses.get(variable)
@@ -78,7 +78,7 @@ class Settings:
 
     @property
     def reachable(self) -> EgressPolicy:
-        """The policy for upstreams: never this service itself or its data store."""
+        """The policy for upstreams: never Plugboard itself or its data store."""
         here = {self.host, "127.0.0.1", "::1", "localhost"}
         own = {(host, self.port) for host in here} | {(host, None) for host in self._named_hosts() - here}
         metrics = range(self.metrics_port, self.metrics_port + self.workers) if self.metrics_port else ()

@@ -42,7 +42,7 @@ ONCE = (
     "With an `Idempotency-Key`, no call is made twice. A repeated request gets the response of the first, or a 409 "
     "while that is in progress (with `Retry-After`), if its outcome is unknown, or if its response was too large to be "
     "stored. A problem response frees the key, as do failures after which nothing was done (`invalid_arguments`, "
-    "`not_connected`, `rate_limited`); after any other failure, use a new key."
+    "`not_connected`, `reconnect_required`, `rate_limited`); after any other failure, use a new key."
 )
 
 

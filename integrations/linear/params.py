@@ -42,7 +42,10 @@ PROJECT = "A project's name, id or URL."
 class Paged(Params):
     aliases: ClassVar[Mapping[str, str]] = PAGING
     first: int = Field(
-        default=USUAL, ge=1, le=MOST_OF_LINEAR, description="Maximum number of items; one page has at most 100."
+        default=USUAL,
+        ge=1,
+        le=MOST_OF_LINEAR,
+        description="Maximum number of items; a page has at most 100, so a larger value gives pages of 100.",
     )
     after: Cursor = Field(description=AFTER)
     full: bool = Field(default=False, description=FULL)

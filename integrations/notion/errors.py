@@ -39,7 +39,7 @@ IN_TRASH = (
     "Restore it first: `notion_update` with `archived` false."
 )
 NO_TEXT = "The text contains half of a character (a lone surrogate). Nothing was changed."
-OLD_CURSOR = "`startCursor` is no longer valid. Start again without it."
+INVALID_CURSOR = "`startCursor` is not a valid cursor. Start again without it."
 BLOCKED = (
     "Notion has blocked the requests of this connection. "
     "Do not retry: a workspace manager must contact Notion's support."
@@ -75,7 +75,7 @@ def rejection(status: int, error: Json) -> Verdict:
             else FORBIDDEN.format((message or code or str(status)).rstrip("."))
         )
     if "start_cursor" in message:
-        return Rejected(OLD_CURSOR, "invalid_arguments")
+        return Rejected(INVALID_CURSOR, "invalid_arguments")
     if _ARCHIVED.search(message):
         return Rejected(IN_TRASH)
     kind: FailedKind = "invalid_arguments" if code == "validation_error" else "upstream_refused"

@@ -11,7 +11,7 @@ from typing import Any
 from integrations.errors import UnreadableResponse
 from integrations.json_object import Json
 from integrations.notion.client import MAX_PAGE, NotionClient
-from integrations.notion.errors import OLD_CURSOR
+from integrations.notion.errors import INVALID_CURSOR
 from integrations.notion.lookup import DataSource, data_sources, find_object
 from integrations.notion.markdown.rendering import BlockNode, block_address, render
 from integrations.notion.markdown.rich_text import plain_text
@@ -78,7 +78,7 @@ class BlockReader:
                     return _content(nodes, str(position), with_ids=with_ids)
                 nodes += [node] if node else []
         if cursor and not nodes:
-            raise ToolFailed("invalid_arguments", OLD_CURSOR)
+            raise ToolFailed("invalid_arguments", INVALID_CURSOR)
         return _content(nodes, None, with_ids=with_ids)
 
     async def _nodes(
@@ -144,7 +144,7 @@ def text_part(text: str, cursor: str | None) -> PageContent:
     position = ListPosition.read(cursor)
     index, rest = position.skip, text[position.skip * MAX_CHARS :]
     if position.cursor or (index and not rest):
-        raise ToolFailed("invalid_arguments", OLD_CURSOR)
+        raise ToolFailed("invalid_arguments", INVALID_CURSOR)
     return PageContent(rest[:MAX_CHARS], str(ListPosition(index + 1)) if len(rest) > MAX_CHARS else None)
 
 

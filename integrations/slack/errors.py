@@ -60,7 +60,7 @@ TEXTS: Mapping[str, str] = {
 }
 WRONG: Mapping[str, str] = {
     "cannot_reply_to_message": "This message takes no replies: post without `threadTs`.",
-    "invalid_cursor": "The `cursor` is no longer valid. Start again without it.",
+    "invalid_cursor": "`cursor` is not a valid cursor. Start again without it.",
     "invalid_limit": "Slack does not accept this `limit`. Leave it out, or ask for 15.",
     "invalid_thread_ts": NOT_A_THREAD,
     "invalid_ts_latest": NO_TIME.format("latest"),

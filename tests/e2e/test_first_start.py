@@ -19,7 +19,7 @@ import pytest
 from api.api_keys.service import make_operator_key
 from api.main.container import build_container
 from api.main.settings import Settings
-from tests.docs.reader import DEMO_AT, filled_in, in_a_shell, is_up
+from tests.docs.reader import DEMO_AT, filled_in, functions_of, in_a_shell, is_up
 from tests.documents import README, guide
 from tests.e2e.process import (
     COMMAND,
@@ -37,6 +37,9 @@ from tests.e2e.process import (
 WHAT_ELSE = "Ctrl-C stops it. The log follows:"
 NOT_NOW = {"MAKEFLAGS": "--old-file=.venv/.runs"}
 """Of what `make` does, all but setting up what these very tests run in."""
+STORE = """
+api "$URL/mcp-servers" -d '{"name": "Weather API", "url": "https://api.weather.example.com/mcp", "authType": "none"}'
+"""
 
 
 @contextmanager
@@ -110,7 +113,7 @@ def test_the_first_start_creates_a_workspace_and_prints_how_to_call_it(tmp_path:
         with process.caller(process.key()) as admin:
             servers = f"/api/workspaces/{process.workspace_id()}/mcp-servers"
             assert admin.get(f"/api/workspaces/{process.workspace_id()}").json()["name"] == "My workspace"
-            assert json.loads(run_the_curl_line(text))["slug"] == "weather-api"
+            assert json.loads(store_a_server(text, tmp_path))["slug"] == "weather-api"
             assert [server["name"] for server in admin.get(servers).json()] == ["Weather API"]
     key_file = data / "root.key"
     assert key_file.stat().st_mode & 0o777 == 0o600
@@ -124,14 +127,12 @@ def test_the_first_start_creates_a_workspace_and_prints_how_to_call_it(tmp_path:
             assert len(admin.get(servers.replace(process.url, again.url)).json()) == 1
 
 
-def run_the_curl_line(value: str) -> str:
-    line = value[value.index("  curl ") :].partition("\n\n")[0]
-    if not shutil.which("curl"):
-        pytest.skip("the line needs curl")
-    run = subprocess.run(
-        ["sh", "-c", line.replace("curl ", "curl -sS ", 1)], capture_output=True, text=True, check=True
-    )
-    return run.stdout
+def store_a_server(text: str, folder: Path) -> str:
+    """Types the two printed lines, and then a command of the guides."""
+    variables = [line.strip() for line in text.splitlines() if line.startswith(("  URL=", "  KEY="))]
+    assert len(variables) == 2
+    (response,) = in_a_shell("\n".join([*variables, functions_of(README), STORE]), folder)
+    return response
 
 
 def used_before(data: Path) -> None:

@@ -55,16 +55,17 @@ def read(workspace: Workspace, server_id: str) -> httpx2.Response:
 @pytest.mark.requirement("ENC-08", "ENC-10")
 def test_after_a_rotation_and_rewrap_nothing_uses_the_old_key(workspace: Workspace, keys: Command) -> None:
     before = [workspace.make_server()["id"] for _ in range(5)]
-    assert "5 values under" in keys.of(workspace, "status")
+    assert "5 values sealed under" in keys.of(workspace, "status")
 
     assert keys.of(workspace, "rotate") == f"WS#{workspace.id}: now at version 2\n"
     after = workspace.make_server()["id"]
     status = keys.of(workspace, "status")
-    assert re.search(r"newest local-\w+/v2; .*5 values under local-\w+/v1.*; 5 values to re-encrypt", status)
-    assert re.search(r" 1 values under local-\w+/v2", status)
+    assert re.search(r"newest local-\w+/v2; .*5 values sealed under local-\w+/v1.*; 5 values still under old", status)
+    assert re.search(r" 1 value sealed under local-\w+/v2", status)
 
-    assert "5 values re-encrypted, 0 data keys rewrapped, 1 destroyed, 0 values left" in keys.of(workspace, "rewrap")
-    assert re.search(r"6 values under local-\w+/v2; 0 values to re-encrypt", keys.of(workspace, "status"))
+    rewrapped = keys.of(workspace, "rewrap")
+    assert "5 values sealed again, 0 data keys wrapped again, 1 destroyed; 0 values still" in rewrapped
+    assert re.search(r"6 values sealed under local-\w+/v2; 0 values still under old", keys.of(workspace, "status"))
     for server_id in (*before, after):
         assert workspace.stored_credentials(server_id) == {"headerValue": "Bearer canary-weather"}
 
@@ -97,7 +98,7 @@ def test_a_server_can_be_read_and_changed_after_a_rewrap(workspace: Workspace, k
 def test_an_empty_rewrap_invalidates_no_cache(workspace: Workspace, keys: Command) -> None:
     etag = read(workspace, workspace.make_server()["id"]).headers["ETag"]
 
-    assert "0 values re-encrypted, 0 data keys rewrapped, 0 destroyed" in keys.of(workspace, "rewrap")
+    assert "0 values sealed again, 0 data keys wrapped again, 0 destroyed" in keys.of(workspace, "rewrap")
     (server,) = workspace.admin.get(workspace.servers).json()
     assert read(workspace, server["id"]).headers["ETag"] == etag
 
@@ -113,8 +114,8 @@ def test_a_root_key_is_replaced_and_the_old_one_removed(
     old, new = file.read_text(), f"new:{base64.b64encode(secrets.token_bytes(32)).decode()}\n"
 
     file.write_text(new + old)
-    assert "1 data keys rewrapped, 0 destroyed, 0 values left" in keys.of(workspace, "rewrap")
-    assert keys("rewrap").count("1 data keys rewrapped") == 1  # the system's own
+    assert "1 data key wrapped again, 0 destroyed; 0 values still" in keys.of(workspace, "rewrap")
+    assert keys("rewrap").count("1 data key wrapped again") == 1  # the system's own
     assert all("local-" not in line for line in keys("status").splitlines())
     file.write_text(new)
 
@@ -145,7 +146,7 @@ def test_unreadable_values_are_counted_and_reported(workspace: Workspace, keys: 
     assert "Traceback" not in str(left.value.code)
     file.write_text(f"{file.read_text()}{old}\n")
     keys("rewrap")
-    assert "0 values to re-encrypt" in keys.of(workspace, "status")
+    assert "0 values still under old keys" in keys.of(workspace, "status")
 
 
 @pytest.mark.requirement("ENC-08")

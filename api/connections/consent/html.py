@@ -54,7 +54,7 @@ def connect_page(pending: AuthorizationState, workspace: str, title: str, author
         **_other_token_host(pending.provider, host),
         **({"Used at": urlsplit(pending.url).netloc} if pending.url else {}),
         **({"Redirects to": pending.redirect_uri} if pending.client.kind == "given" else {}),
-        "Requests": ", ".join(pending.scopes) or "the access that the provider's page shows",
+        "Access": ", ".join(pending.scopes) or "as the provider's page shows",
     }
     rows = "".join(f"<dt>{name}</dt><dd>{escape(_visible(value))}</dd>" for name, value in facts.items())
     return _page(

@@ -29,7 +29,7 @@ def check_return_to(text: str | None, origins: Collection[str]) -> str | None:
             return text
     raise ValidationFailed.at(
         "returnTo",
-        "Must be a path of this service, such as /docs, or a URL at an origin of PLUGBOARD_RETURN_ORIGINS, without a "
+        "Must be a path of Plugboard, such as /docs, or a URL at an origin of PLUGBOARD_RETURN_ORIGINS, without a "
         "fragment.",
     )
 

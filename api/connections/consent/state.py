@@ -152,7 +152,7 @@ def digest(text: str) -> str:
 def _digest_or_empty(text: str) -> str:
     try:
         return digest(text)
-    except StateNotFound:  # not a cookie of this service
+    except StateNotFound:  # not a cookie of Plugboard
         return ""
 
 

@@ -66,7 +66,7 @@ def _check_name(name: str) -> None:
     if plain == "authorization":
         raise HeaderRefused(name, "give its value as headerValue.")
     if plain in RESERVED or plain.startswith(RESERVED_PREFIXES):
-        raise HeaderRefused(name, "it is set by this service and cannot be configured.")
+        raise HeaderRefused(name, "it is set by Plugboard and cannot be configured.")
 
 
 def _check_value(name: str, value: str) -> None:

@@ -52,10 +52,10 @@ class EgressPolicy:
     names: frozenset[str] = frozenset()
     networks: tuple[Network, ...] = ()
     self_hosts: frozenset[tuple[str, int | None]] = frozenset()
-    """Hosts of this service itself, with a port if only that port belongs to it. No entry allows them."""
+    """Hosts of Plugboard itself, with a port if only that port belongs to it. No entry allows them."""
 
     self_ports: frozenset[int] = frozenset()
-    """Ports on which this service listens, at any address of this machine."""
+    """Ports on which Plugboard listens, at any address of this machine."""
 
     def is_self(self, host: Host, port: int) -> bool:
         if port in self.self_ports and not isinstance(host, str) and (host.is_loopback or host.is_unspecified):
@@ -129,7 +129,7 @@ def check_url(url: str, egress: EgressPolicy) -> CheckedUrl:
         _check_public(host)
     port = given_port or DEFAULT_PORTS[scheme]
     if egress.is_self(host, port):
-        raise UrlRefused("The URL points to this service itself. Use another host.")
+        raise UrlRefused("The URL points to Plugboard itself. Use another host.")
     if not is_allowed:
         _check_wire(scheme, port)
     path = rest if rest.startswith("/") else f"/{rest}"

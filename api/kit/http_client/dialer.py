@@ -67,7 +67,7 @@ class Dialer:
         """Every connection begins here. Nothing is written before the peer's address is checked."""
         check_address(target.host, str(address), self.egress)
         if self.egress.is_self(address, target.port):
-            raise AddressBlocked(f"{target.host} leads to this service itself")
+            raise AddressBlocked(f"{target.host} leads to Plugboard itself")
         family = socket.AF_INET if address.version == 4 else socket.AF_INET6  # noqa: PLR2004
         dialled, reached = socket.socket(family, socket.SOCK_STREAM), False
         try:

@@ -81,7 +81,7 @@ def test_the_page_names_the_workspace_the_scopes_and_the_provider(
         "Server": "Our CRM",
         "Service": "HubSpot",
         "Sign-in at": provider.origin.removeprefix("http://"),
-        "Requests": "crm.objects.contacts.read, crm.objects.companies.read, crm.objects.deals.read, "
+        "Access": "crm.objects.contacts.read, crm.objects.companies.read, crm.objects.deals.read, "
         "crm.objects.owners.read, oauth",
     }
 
@@ -95,7 +95,7 @@ def test_the_page_of_a_remote_server_shows_the_same_facts(plugboard: Plugboard, 
         "Service": "a remote MCP server",
         "Sign-in at": server.tenant.origin.removeprefix("http://"),
         "Used at": server.tenant.origin.removeprefix("http://"),
-        "Requests": "read, admin",
+        "Access": "read, admin",
     }
 
 
@@ -109,7 +109,7 @@ def test_a_name_is_escaped_on_the_page(plugboard: Plugboard, provider: OAuthProv
     assert "<script" not in page
     assert "<b>" not in page
     shown = facts_on(page)
-    assert (shown["Workspace"], shown["Server"], shown["Requests"]) == (MARKUP, MARKUP, "<script>alert(2)</script>")
+    assert (shown["Workspace"], shown["Server"], shown["Access"]) == (MARKUP, MARKUP, "<script>alert(2)</script>")
 
 
 def test_the_page_can_be_shown_repeatedly_and_sets_no_cookie(server: ConnectableServer) -> None:

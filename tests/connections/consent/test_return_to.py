@@ -1,4 +1,4 @@
-"""Return URLs after Connect: a path of this service, or an origin that the operator allows."""
+"""Return URLs after Connect: a path of Plugboard, or an origin that the operator allows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every pending revocation is eventually executed once, despite failures of the provider or of this service."""
+"""Every pending revocation is eventually executed once, despite failures of the provider or of Plugboard."""
 
 from __future__ import annotations
 

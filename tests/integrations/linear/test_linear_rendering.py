@@ -128,7 +128,7 @@ async def test_texts_from_users_cannot_imitate_our_lines(linear: Linear) -> None
 
 
 async def test_an_invalid_cursor_is_reported(linear: Linear) -> None:
-    with pytest.raises(ToolFailed, match="This `after` is no longer valid") as raised:
+    with pytest.raises(ToolFailed, match="`after` is not a valid cursor") as raised:
         await linear.call("list_issues", after="no-such-cursor")
     assert raised.value.kind == "invalid_arguments"
 

@@ -82,7 +82,7 @@ def test_a_block_to_insert_after_must_be_a_direct_child_of_the_page(notion: Noti
 def test_an_unknown_cursor_is_refused(notion: NotionTools, tool: str, args: dict[str, Any]) -> None:
     error = notion.failure_text(tool, **args)
 
-    assert error == "`startCursor` is no longer valid. Start again without it."
+    assert error == "`startCursor` is not a valid cursor. Start again without it."
 
 
 def test_a_refused_write_is_reported_as_unchanged(notion: NotionTools) -> None:

@@ -91,7 +91,7 @@ def test_a_missing_object_is_left_to_the_caller(verdict_: Verdict) -> None:
         (verdict(403, "restricted_resource", "Full.", block_limit={}), "upstream_refused", "all blocks of its free"),
         (verdict(418, ""), "upstream_refused", "rejected the request: HTTP status 418"),
         (verdict(400, "validation_error", ARCHIVED), "upstream_refused", "`notion_update` with `archived` false"),
-        (verdict(400, "validation_error", CURSOR), "invalid_arguments", "`startCursor` is no longer valid. Start"),
+        (verdict(400, "validation_error", CURSOR), "invalid_arguments", "`startCursor` is not a valid cursor. Start"),
     ],
 )
 def test_a_refusal_says_what_to_do(verdict_: Verdict, kind: str, text: str) -> None:

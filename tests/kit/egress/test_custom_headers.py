@@ -27,7 +27,7 @@ def test_a_custom_header_is_accepted(name: str) -> None:
     ],
 )
 def test_a_connection_header_cannot_be_set(name: str) -> None:
-    with pytest.raises(HeaderRefused, match="is set by this service") as raised:
+    with pytest.raises(HeaderRefused, match="is set by Plugboard") as raised:
         check_header(name, CANARY)
     assert raised.value.name == name
     assert CANARY not in str(raised.value)

@@ -38,7 +38,7 @@ SERVED = Settings(
     ],
 )
 def test_the_service_itself_cannot_be_an_upstream(url: str) -> None:
-    with pytest.raises(UrlRefused, match="this service itself"):
+    with pytest.raises(UrlRefused, match="Plugboard itself"):
         check_url(url, SERVED.reachable)
 
 
