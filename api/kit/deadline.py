@@ -38,11 +38,13 @@ class Ticker:
 
     def _tick(self) -> None:
         now = self.loop.time()
-        for watched in tuple(self._watched):
-            watched.on_tick(now)
-        self._is_running = bool(self._watched)
-        if self._is_running:
-            self.loop.call_later(EVERY_SECONDS, self._tick)
+        try:
+            for watched in tuple(self._watched):
+                watched.on_tick(now)
+        finally:  # an error in one must not end the time limits of all
+            self._is_running = bool(self._watched)
+            if self._is_running:
+                self.loop.call_later(EVERY_SECONDS, self._tick)
 
 
 class Deadline:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from api.kit.jobs import BackgroundJobs, Job
 from api.kit.storage.store import Store
 from api.workspaces.repository import WorkspaceDirectory
@@ -26,6 +28,8 @@ class WorkspacePurge:
             self._job.wake()
 
     async def _run(self) -> None:
+        """All at once, so that a large workspace, or one that fails, delays no other."""
         while ids := await self._workspaces.deleted():
-            for workspace_id in ids:
-                await self._workspaces.purge(workspace_id)
+            outcomes = await asyncio.gather(*map(self._workspaces.purge, ids), return_exceptions=True)
+            for failure in filter(None, outcomes):
+                raise failure

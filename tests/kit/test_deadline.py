@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from api.kit.deadline import Deadline, Ticker
+from api.kit.deadline import EVERY_SECONDS, Deadline, Ticker
 
 
 def ticker() -> Ticker:
@@ -96,3 +96,19 @@ async def test_several_tasks_share_a_deadline() -> None:
     outcomes = await asyncio.gather(waits(), waits(), return_exceptions=True)
 
     assert [type(outcome) for outcome in outcomes] == [TimeoutError, TimeoutError]
+
+
+async def test_an_error_in_one_watched_object_ends_no_other_limit() -> None:
+    shared, errors = ticker(), list[object]()
+    shared.loop.set_exception_handler(lambda _, context: errors.append(context["exception"]))
+
+    class Broken:
+        def on_tick(self, _: float) -> None:
+            shared.remove(self)
+            raise LookupError
+
+    shared.add(Broken())
+    with pytest.raises(TimeoutError), Deadline(shared, EVERY_SECONDS * 2).enforce():
+        await asyncio.Event().wait()
+
+    assert [type(error) for error in errors] == [LookupError]

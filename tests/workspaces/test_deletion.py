@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
 
 from api.access.context import partition_of
+from api.kit.clock import SystemClock
 from api.kit.crypto.data_keys import NoDataKey
 from api.kit.crypto.envelope import CannotOpen
 from api.kit.crypto.vault import Sealed, SecretLocation
-from api.kit.storage.store import Always, Item, Key, Put
+from api.kit.jobs import BackgroundJobs
+from api.kit.storage.sqlite import SqliteStore
+from api.kit.storage.store import Always, Change, Delete, Item, Key, Put, StoreUnavailable
 from api.main.container import Container, build_container
 from api.servers.credential_binding import unbind_credential
+from api.workspaces.purge import WorkspacePurge
 from api.workspaces.repository import DELETED, WorkspaceDirectory
 from tests.harness import Plugboard, Workspace, many_callers, served
 
@@ -158,3 +164,41 @@ def test_deleting_one_workspace_touches_no_other(plugboard: Plugboard) -> None:
 
     assert stays.admin.get(stays.servers).json() == [server]
     assert stays.stored_credentials(server["id"]) == {"headerValue": "Bearer canary-weather"}
+
+
+class PartlyBusyStore(SqliteStore):
+    """A store that is too busy to read one partition."""
+
+    busy = partition_of("ws_a")
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.purged = asyncio.Event()
+
+    async def query(self, pk: str, *prefix: str, **options: Any) -> list[Item]:
+        if pk == self.busy:
+            raise StoreUnavailable(pk)
+        return await super().query(pk, *prefix, **options)
+
+    async def write(self, *changes: Change) -> None:
+        await super().write(*changes)
+        if any(isinstance(change, Delete) and change.key.pk == DELETED for change in changes):
+            self.purged.set()
+
+
+async def test_a_workspace_that_cannot_be_purged_delays_no_other(tmp_path: Path) -> None:
+    store, jobs = PartlyBusyStore(tmp_path / "test.db"), BackgroundJobs(SystemClock())
+    for workspace_id in ("ws_a", "ws_b"):
+        await store.write(
+            Put(Key(DELETED, workspace_id), {}, Always()), Put(Key(partition_of(workspace_id), "x"), {}, Always())
+        )
+    WorkspacePurge(store).schedule(jobs)
+
+    jobs.start()
+    async with asyncio.timeout(10):
+        await store.purged.wait()
+    await jobs.close()
+
+    assert await WorkspaceDirectory(store).deleted() == ["ws_a"]
+    assert await store.query(partition_of("ws_b"), limit=1) == []
+    await store.close()

@@ -142,6 +142,8 @@ class Exchange:
         self._leave()
 
     async def _reply(self) -> Response:
+        if self._deadline.remaining() <= 0:
+            raise TransportTimeout("no time left", sent=False)
         pool = self._pool = self._pools.for_origin(self._target, self._name)
         written = encode_head(self._method, self._target.path, pool.fixed, self._headers, len(self._body))
         self._connection = connection = pool.take_idle() or await self._connect(pool)

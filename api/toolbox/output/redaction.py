@@ -15,7 +15,7 @@ SHORTEST_SECRET = 6
 # A shorter piece of an encoded secret reveals little and occurs in other text by chance.
 _SHORTEST_PIECE = 8
 REMOVED = "[removed]"
-_ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
+_ESCAPE, _PERCENT_SIGN = re.compile("%[0-9A-Fa-f]{2}"), re.compile("%")
 
 
 class Redactor:
@@ -27,6 +27,8 @@ class Redactor:
         self.longest = len(self._forms[0]) if self._forms else 0
         # Percent-encoding may come back with lower-case digits.
         self._escaped = tuple(form.lower() for form in self._forms if "%" in form)
+        # Most texts with a percent sign have no escape, and looking for one is cheaper than lowering the text.
+        self._mark = _ESCAPE if all(map(_ESCAPE.search, self._escaped)) else _PERCENT_SIGN
 
     def __repr__(self) -> str:
         return "Redactor(***)"
@@ -39,7 +41,7 @@ class Redactor:
         return not self._holds_escaped(text)
 
     def _holds_escaped(self, text: str) -> bool:
-        if not self._escaped or not _ESCAPE.search(text):
+        if not self._escaped or not self._mark.search(text):
             return False
         lower = _lower(text)
         return any(form in lower for form in self._escaped)
@@ -50,7 +52,7 @@ class Redactor:
             return text
         for form in self._forms:
             text = text.replace(form, REMOVED)
-        for form in self._escaped if _ESCAPE.search(text) else ():
+        for form in self._escaped if self._mark.search(text) else ():
             text = _without(form, text)
         return text
 

@@ -7,7 +7,7 @@ import pytest
 from api.kit.egress.policy import CheckedUrl, EgressPolicy, check_url
 from api.kit.egress.resolver import Lookup, Resolver
 from api.kit.http_client.client import HttpClient
-from api.kit.transport_errors import AddressBlocked, ConnectionFailed, TransportError
+from api.kit.transport_errors import AddressBlocked, ConnectionFailed, TransportError, TransportTimeout
 from tests.fakes.raw_upstream import closing_after, echoing, raw, responding, upstream
 
 HERE = EgressPolicy.parse("127.0.0.0/8")
@@ -39,6 +39,19 @@ async def text(
 ) -> str:
     async with out.request(method, target, headers, body, pool=pool, seconds=5) as reply:
         return (await reply.read()).decode()
+
+
+@pytest.mark.parametrize("has_idle_connection", [False, True])
+async def test_a_request_without_time_left_is_not_sent(has_idle_connection: bool) -> None:
+    async with upstream(echoing()) as there, outbound() as out:
+        if has_idle_connection:
+            await text(out, at(there.url("/")))
+        with pytest.raises(TransportTimeout) as failure:
+            async with out.request("GET", at(there.url("/late")), {}, pool="a", seconds=0):
+                pass
+        assert await text(out, at(there.url("/next")))
+
+    assert not failure.value.sent
 
 
 async def test_a_request_arrives_unchanged() -> None:

@@ -2,6 +2,7 @@ import base64
 import html
 import json
 import re
+from collections.abc import Callable
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -42,6 +43,13 @@ def test_no_secret_survives(secret: str, form: str, around: str) -> None:
     shown = FORMS[form](secret)
 
     assert shown not in Redactor([secret])(f"{around}{shown}{around}")
+
+
+@pytest.mark.requirement("TRS-03")
+@pytest.mark.parametrize("secret", ["Pass%word1", "secret%", "%Secret", "ends%2", "100%sure!", "a/B%41c"])
+@pytest.mark.parametrize("in_case", [str.upper, str.lower])
+def test_a_secret_with_a_percent_sign_is_removed_in_any_case(secret: str, in_case: Callable[[str], str]) -> None:
+    assert in_case(secret) not in Redactor([secret])(f"login failed for {in_case(secret)} (50 % of tries)")
 
 
 @pytest.mark.requirement("TRS-03")
