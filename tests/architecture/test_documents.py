@@ -23,6 +23,7 @@ RUN_BY: Mapping[str, Mapping[str, str]] = {
         "api() {": "tests/docs/test_api_guide.py",
         '"scope": "invoke"': "tests/docs/test_api_guide.py",
         "OPERATOR=": "tests/docs/test_api_guide.py",
+        "headers.txt": "tests/docs/test_api_guide.py",
         "If-Match": "tests/docs/test_api_guide.py",
         "Idempotency-Key": "tests/docs/test_api_guide.py",
         "kind=config": "tests/docs/test_api_guide.py",
@@ -37,7 +38,11 @@ RUN_BY: Mapping[str, Mapping[str, str]] = {
         "oauth/status": "tests/docs/test_connect_guide.py",
         "client_credentials": "tests/docs/test_connect_guide.py",
     },
-    "docs/services.md": {"api() {": "tests/docs/test_connect_guide.py"},
+    "docs/services.md": {
+        "api() {": "tests/docs/test_connect_guide.py",
+        "oauth/authorize": "tests/docs/test_connect_guide.py",
+        "phx_demo": "tests/docs/test_connect_guide.py",
+    },
     "docs/tools.md": {"api() {": "tests/docs/test_tools_guide.py"},
     "docs/keys-and-backups.md": {
         "VACUUM INTO": "tests/docs/test_keys_guide.py",
@@ -49,6 +54,7 @@ RUN_BY: Mapping[str, Mapping[str, str]] = {
         "first admin key": "tests/docs/test_operating_guide.py",
         "PLUGBOARD_STORE=dynamodb": E2E,
         "/readyz": "tests/docs/test_operating_guide.py",
+        "/metrics": "tests/docs/test_operating_guide.py",
     },
 }
 # Blocks of these are compared with the code in test_figures.py; a picture or what cannot be run here is `text`.

@@ -46,6 +46,18 @@ def test_a_repeated_post_creates_one_server(reader: Reader) -> None:
     assert len(reader.workspace.admin.get(reader.workspace.servers).json()) == 1
 
 
+def test_all_pages_of_a_list_are_read(reader: Reader) -> None:
+    names = ["Orders", "Stock", "Billing"]
+    for name in names:
+        reader.workspace.make_server(name=name)
+    pages = reader.shell_lines(API.block("sh", "headers.txt")).replace("limit=10", "limit=2")
+
+    first, last = map(json.loads, reader.type(functions_of(API) + pages))
+
+    assert [server["name"] for server in first + last] == names
+    assert [len(first), len(last)] == [2, 1]
+
+
 def test_the_audit_trail_shows_the_newest_change_first(reader: Reader) -> None:
     (listed,) = reader.run(API, "api() {", "If-Match", "kind=config")[2:]
 

@@ -64,12 +64,11 @@ def test_a_machine_connects_without_user_consent(provider: OAuthProvider, tmp_pa
 
 def test_the_tools_of_services_are_called(provider: OAuthProvider, tmp_path: Path) -> None:
     with reader_with_provider(provider, tmp_path) as reader:
-        linear = {"name": "Tasks", "authType": "oauth", "serviceType": "linear", "url": None, "config": {}}
-        tasks = reader.workspace.make_server(**linear)["id"]
-        link = reader.workspace.admin.get(f"{reader.workspace.servers}/{tasks}/oauth/authorize").json()
-        connect(reader, link["authUrl"])
-        issues, events = map(json.loads, reader.run(SERVICES, "api() {", TASKS=tasks))
+        link, tasks = reader.run(SERVICES, "api() {", "oauth/authorize", then='echo "$TASKS"')
+        came_back = connect(reader, json.loads(link)["authUrl"])
+        issues, events = map(json.loads, reader.run(SERVICES, "api() {", "phx_demo", TASKS=tasks))
 
+    assert came_back == {"connected": tasks}
     assert [issue["identifier"][:4] for issue in issues["structuredContent"]["issues"]] == ["ENG-"] * 3
     assert len(events["structuredContent"]["rows"]) > 1
     assert [response["isError"] for response in (issues, events)] == [False, False]

@@ -26,6 +26,12 @@ def test_a_running_plugboard_is_alive_and_ready(reader: Reader) -> None:
     assert (alive, ready) == ('{"status":"alive"}', '{"status":"ready"}')
 
 
+def test_an_operator_key_reads_the_metrics(reader: Reader) -> None:
+    printed = reader.run(OPERATING, "/metrics", OPERATOR=reader.workspace.plugboard.operator_key)
+
+    assert "# TYPE plugboard_tool_calls_total counter" in printed
+
+
 def test_the_table_of_metrics_is_complete(plugboard: Plugboard) -> None:
     shown = re.findall(r"^# TYPE (plugboard_\w+)", plugboard.operator.get("/metrics").text, re.MULTILINE)
 

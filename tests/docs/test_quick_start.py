@@ -1,6 +1,7 @@
 """The README's blocks do what it says, on a real Plugboard."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -22,6 +23,24 @@ def test_the_quick_start_ends_with_the_shown_response(reader: Reader) -> None:
     assert names[0].startswith("mcp_server_")
     assert names[1:] == ["mcp_weather_get_weather", "mcp_weather_get_forecast"]
     assert answer == json.loads(*README.blocks_in("json"))
+
+
+def test_a_second_run_of_the_quick_start_has_the_tool_that_the_readme_names(reader: Reader) -> None:
+    reader.run(README, QUICK_START)
+
+    _, tools, _ = map(json.loads, reader.run(README, QUICK_START))
+
+    (name,) = re.findall(r"`(mcp_weather-2_\w+)`", README.text)
+    assert name in [tool["name"] for tool in tools["tools"]]
+
+
+def test_a_refused_request_prints_what_to_change(reader: Reader) -> None:
+    create = """api "$URL/mcp-servers" -d '{"name": "Home", "url": "http://10.0.0.1/mcp", "authType": "none"}' """
+
+    printed = reader.type(f"{functions_of(README)}! SERVER=$({create} | id_of 2> refused.json) && cat refused.json")
+
+    problem = json.loads("".join(printed))
+    assert (problem["code"], [error["path"] for error in problem["errors"]]) == ("invalid", ["url"])
 
 
 def test_the_lines_for_connect_return_a_link(tmp_path: Path) -> None:
