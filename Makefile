@@ -2,8 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
-# One more than there are cores, because many tests wait. Each takes whole modules while it can: `--dist worksteal`.
-WORKERS := $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
+# Two more than there are cores, because many tests wait. Each takes whole modules while it can: `--dist worksteal`.
+WORKERS := $(shell expr $$(nproc 2>/dev/null || echo 2) + 2)
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 
 .DEFAULT_GOAL := help
