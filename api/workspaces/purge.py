@@ -31,5 +31,5 @@ class WorkspacePurge:
         """All at once, so that a large workspace, or one that fails, delays no other."""
         while ids := await self._workspaces.deleted():
             outcomes = await asyncio.gather(*map(self._workspaces.purge, ids), return_exceptions=True)
-            for failure in filter(None, outcomes):
-                raise failure
+            if failures := [outcome for outcome in outcomes if outcome is not None]:
+                raise failures[0]

@@ -105,12 +105,12 @@ def test_an_invalid_key_is_refused_in_its_own_workspace(workspace: Workspace) ->
 
 @pytest.mark.parametrize("operation", [operation for operation in OPERATIONS if operation.is_open], ids=str)
 def test_public_routes_reveal_no_workspace(plugboard: Plugboard, operation: Operation) -> None:
-    workspace = plugboard.make_workspace("Seen by nobody")
+    workspace = plugboard.make_workspace("Invisible workspace")
 
     response = operation.send(plugboard.caller(), SOME_IDS)
 
     assert (response.status_code, response.headers.get("Location")) == SENT.get(operation.id, (200, None))
-    assert not [text for text in (workspace.id, "Seen by nobody") if text in response.text + str(response.headers)]
+    assert not [text for text in (workspace.id, "Invisible workspace") if text in response.text + str(response.headers)]
 
 
 def test_a_ticket_page_shows_only_the_names_of_its_server_and_workspace(plugboard_with_notion: Plugboard) -> None:
