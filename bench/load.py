@@ -7,6 +7,7 @@ import statistics
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Self
 
 END_OF_HEAD = b"\r\n\r\n"
 LENGTH = b"content-length: "
@@ -66,17 +67,28 @@ class _SharedRound:
     durations: list[float] = field(default_factory=list)
 
 
-async def load(port: int, questions: Iterator[Request], concurrency: int, seconds: float) -> Round:
-    loop = asyncio.get_running_loop()
-    pairs = [await loop.create_connection(_Connection, "127.0.0.1", port) for _ in range(concurrency)]
-    started = time.perf_counter()
-    stretch = _SharedRound(questions, started + seconds)
-    try:
-        await asyncio.gather(*(connection.send_until_the_end(stretch) for _, connection in pairs))
-    finally:
-        for transport, _ in pairs:
+class Connections:
+    """Open connections to one server, to be used as a context manager. Each sends one request after the other."""
+
+    def __init__(self, port: int, count: int) -> None:
+        self._port, self._count = port, count
+        self._opened: list[tuple[asyncio.BaseTransport, _Connection]] = []
+
+    async def __aenter__(self) -> Self:
+        loop = asyncio.get_running_loop()
+        for _ in range(self._count):
+            self._opened.append(await loop.create_connection(_Connection, "127.0.0.1", self._port))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for transport, _connection in self._opened:
             transport.close()
-    return Round(len(stretch.durations), time.perf_counter() - started, statistics.median(stretch.durations))
+
+    async def send(self, requests: Iterator[Request], seconds: float) -> Round:
+        started = time.perf_counter()
+        shared = _SharedRound(requests, started + seconds)
+        await asyncio.gather(*(connection.send_until_the_end(shared) for _, connection in self._opened))
+        return Round(len(shared.durations), time.perf_counter() - started, statistics.median(shared.durations))
 
 
 async def fetch_body(port: int, question: Request) -> bytes:
@@ -94,7 +106,7 @@ class _Connection(asyncio.Protocol):
         self.last = b""
         self._buffer = b""
         self._sent_at = 0.0
-        self._done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._new_round()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # TCP is no less
         self._transport = transport
@@ -103,6 +115,8 @@ class _Connection(asyncio.Protocol):
         self._fail(exc or UnexpectedResponse("the connection was closed"))
 
     def send_until_the_end(self, stretch: _SharedRound) -> asyncio.Future[None]:
+        if self._done.done() and not self._done.exception():
+            self._new_round()
         self._stretch = stretch
         self._send()
         return self._done
@@ -124,6 +138,9 @@ class _Connection(asyncio.Protocol):
             self._send()
         else:
             self._done.set_result(None)
+
+    def _new_round(self) -> None:
+        self._done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def _send(self) -> None:
         self._question = next(self._stretch.requests)

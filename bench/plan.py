@@ -12,7 +12,7 @@ from bench import processes, tables
 from bench.bare_app import MANY, ONE
 from bench.cases import BenchServers, Case, Product, all_cases, page_request, server_request, tools_request
 from bench.comparisons import Comparison, comparisons
-from bench.load import Request, Round, UnexpectedResponse, fetch_body, load
+from bench.load import Connections, Request, Round, UnexpectedResponse, fetch_body
 from bench.passthrough_apps import ALL_TOOLS, ASGI, LITESTAR
 from bench.processes import Cores, RunningServer
 from bench.seeding import Seeded, seed
@@ -20,8 +20,8 @@ from bench.upstream import COUNT
 from tests.fakes.dynamodb import dynoxide_is_installed
 
 FEW = 100
-WAKE_SECONDS = 0.03
-"""The warm-up before item round, since idle connections to the upstream are closed after some seconds."""
+WAKE_SECONDS = 0.1
+"""The warm-up before each round: it opens the connections on both sides and fills the processor's caches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Plan:
         return [item for item in every if _is_possible(item) and (item.at_most or not self.only_limited)]
 
 
-QUICK = Plan(stored=10_000, rounds=5, seconds=0.2, warm_up_seconds=0.2, only_limited=True)
+QUICK = Plan(stored=10_000, rounds=8, seconds=0.3, warm_up_seconds=0.2, only_limited=True)
 FULL = Plan(stored=100_000, rounds=9, seconds=0.4, warm_up_seconds=0.3)
 
 
@@ -123,7 +123,8 @@ async def _measure_in_rounds(cases: Sequence[Case], plan: Plan, upstream: Runnin
     """Measures rounds in random order, so that other load on the machine affects all cases alike."""
     by_name: dict[str, list[Round]] = {case.name: [] for case in cases}
     for case in cases:
-        await load(case.server.port, case.requests, case.concurrency, plan.warm_up_seconds)
+        async with Connections(case.server.port, case.concurrency) as connections:
+            await connections.send(case.requests, plan.warm_up_seconds)
     for _ in range(plan.rounds):
         for case in random.sample(cases, len(cases)):
             by_name[case.name].append(await _round(case, plan.seconds, upstream))
@@ -131,11 +132,12 @@ async def _measure_in_rounds(cases: Sequence[Case], plan: Plan, upstream: Runnin
 
 
 async def _round(case: Case, seconds: float, upstream: RunningServer) -> Round:
-    await load(case.server.port, case.requests, case.concurrency, WAKE_SECONDS)
-    requested, before = await _upstream_requests(upstream), case.server.cpu_seconds()
-    measured = await load(case.server.port, case.requests, case.concurrency, seconds)
-    measured.cpu_seconds = case.server.cpu_seconds() - before
-    measured.upstream_requests = await _upstream_requests(upstream) - requested
+    async with Connections(case.server.port, case.concurrency) as connections:
+        await connections.send(case.requests, WAKE_SECONDS)
+        requested, before = await _upstream_requests(upstream), case.server.cpu_seconds()
+        measured = await connections.send(case.requests, seconds)
+        measured.cpu_seconds = case.server.cpu_seconds() - before
+        measured.upstream_requests = await _upstream_requests(upstream) - requested
     expected = case.upstream_requests
     if expected is not None and measured.upstream_requests != expected * measured.requests:
         raise UnexpectedResponse(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -39,16 +38,17 @@ def _ratio(measured: Measurements, comparison: Comparison) -> Ratio:
     these, those = measured.rounds[comparison.case], measured.rounds[comparison.than]
     return Ratio(
         comparison.name,
-        _median_ratio(these, those, comparison.time),
-        _median_ratio(these, those, wall_time),
-        statistics.median(map(comparison.time, these)) * 1000,
-        statistics.median(map(comparison.time, those)) * 1000,
+        undisturbed_time(these, comparison.time) / undisturbed_time(those, comparison.time),
+        undisturbed_time(these, wall_time) / undisturbed_time(those, wall_time),
+        undisturbed_time(these, comparison.time) * 1000,
+        undisturbed_time(those, comparison.time) * 1000,
         comparison.at_most,
     )
 
 
-def _median_ratio(these: Sequence[Round], those: Sequence[Round], time: Time) -> float:
-    return statistics.median(time(a) / time(b) for a, b in zip(these, those, strict=True))
+def undisturbed_time(rounds: Sequence[Round], time: Time) -> float:
+    """The lower quartile: other load on the machine adds time to some rounds and takes none away."""
+    return sorted(map(time, rounds))[len(rounds) // 4]
 
 
 def show(measured: Measurements, ratios: Sequence[Ratio]) -> None:
@@ -74,14 +74,10 @@ def _show_servers(measured: Measurements) -> None:
     print(f"\n{'':16}{'a call: CPU, ms':>17}{'p50 of 1, ms':>14}{'of 32, a s':>12}{'start, s':>10}{'peak, MB':>10}")
     for name, seconds in measured.start_seconds.items():
         many, alone = measured.rounds.get(f"call {name} 32"), measured.rounds.get(f"call {name} 1")
-        cpu = f"{1000 * _median(many, cpu_time):.3f}" if many else ""
-        wait = f"{1000 * _median(alone, p50):.3f}" if alone else ""
-        rate = f"{1 / _median(many, wall_time):,.0f}" if many else ""
+        cpu = f"{1000 * undisturbed_time(many, cpu_time):.3f}" if many else ""
+        wait = f"{1000 * undisturbed_time(alone, p50):.3f}" if alone else ""
+        rate = f"{1 / undisturbed_time(many, wall_time):,.0f}" if many else ""
         print(f"{name:16}{cpu:>17}{wait:>14}{rate:>12}{seconds:10.2f}{measured.peak_bytes[name] / 1e6:10.0f}")
-
-
-def _median(rounds: Sequence[Round], time: Time) -> float:
-    return statistics.median(map(time, rounds))
 
 
 def write(measured: Measurements, ratios: Sequence[Ratio], path: Path) -> None:

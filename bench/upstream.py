@@ -189,4 +189,6 @@ async def send_response(send: Any, status: int, body: bytes) -> None:
 if __name__ == "__main__":
     app = Upstream()
     tune_garbage_collector()
-    uvicorn.run(app, host=HOST, port=int(sys.argv[1]), **(commands.UVICORN_OPTIONS | {"lifespan": "off"}))
+    # Connections stay open for the whole run: a floor that reused one while it was being closed would fail.
+    options = commands.UVICORN_OPTIONS | {"lifespan": "off", "timeout_keep_alive": 3600}
+    uvicorn.run(app, host=HOST, port=int(sys.argv[1]), **options)

@@ -32,10 +32,10 @@ def test_a_time_within_the_limit_does_not_miss() -> None:
     assert not ratio_of(FULL, CALL, [round_of(0.14)], [round_of(0.10)]).misses()
 
 
-def test_one_bad_round_does_not_decide() -> None:
-    these = [round_of(0.14), round_of(0.90), round_of(0.13)]
+def test_neither_one_round_nor_a_disturbed_half_of_them_decides() -> None:
+    these = [round_of(cpu_seconds) for cpu_seconds in (0.14, 0.90, 0.13, 0.80, 0.70, 0.14)]
 
-    ratio = ratio_of(FULL, CALL, these, [round_of(0.10)] * 3)
+    ratio = ratio_of(FULL, CALL, these, [round_of(0.10)] * 6)
 
     assert ratio.ratio == pytest.approx(1.4)
 
