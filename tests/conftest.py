@@ -1,6 +1,7 @@
 import gc
 from collections.abc import Generator, Iterator
 
+import hypothesis
 import pytest
 
 from api.kit.crypto.secret import Secret
@@ -14,6 +15,10 @@ from tests.fakes.dynamodb import (
     new_table,
 )
 from tests.harness import Plugboard, Workspace, served
+
+# A limit of wall-clock time for each example would measure what else the machine does.
+hypothesis.settings.register_profile("without deadlines", deadline=None)
+hypothesis.settings.load_profile("without deadlines")
 
 ROOT_KEY = "test:bHVrzZ1Yp0b6mYtqv3cJx8Q9sWfKd2RgTnUoAiEhLjM="
 

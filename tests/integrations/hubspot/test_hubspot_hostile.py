@@ -23,9 +23,9 @@ SOON = 0.2
 
 
 def seconds(do: Callable[[], object]) -> float:
-    begun = time.perf_counter()
+    begun = time.process_time()
     do()
-    return time.perf_counter() - begun
+    return time.process_time() - begun
 
 
 @pytest.mark.parametrize(
@@ -71,10 +71,10 @@ async def test_the_search_for_similar_names_is_bounded(names: list[str]) -> None
     there = [{"name": f"a_property_with_a_rather_long_name_{n}" * 3, "label": f"L{n}"} for n in range(30_000)]
     ada = {"id": "101", "properties": {"email": "ada@globex.example"}, "url": "https://app.hubspot.com/1"}
     script = ScriptedHubSpot(ScriptedResponse(200, {"results": [ada]}), ScriptedResponse(200, {"results": there}))
-    begun = time.perf_counter()
+    begun = time.process_time()
     result = await call_tool(hubspot_list_contacts, script, properties=["email", *names])
 
-    assert time.perf_counter() - begun < 1.0
+    assert time.process_time() - begun < 1.0
     assert [note for note in result.structured()["notes"] if "There is no property" in note]
 
 
