@@ -297,3 +297,36 @@ async def test_calls_in_progress_of_a_workspace_are_limited(connected: Plugboard
     assert {body["error"]["kind"] for body in texts} == {"rate_limited"}
     assert len(texts) == 44
     assert answer["isError"] is False
+
+
+@pytest.mark.requirement("REL-16", "REL-17")
+async def test_workspaces_with_slow_servers_leave_room_for_a_newcomer(
+    connected: Plugboard, upstream_host: UpstreamHost
+) -> None:
+    """Four workspaces with 256 slow calls each would hold all 1024 places of the process."""
+    stuck = StuckServer("tools/call")
+    attackers = [ToolboxClient(connected.make_workspace(), upstream_host) for _ in range(4)]
+    newcomer = ToolboxClient(connected.make_workspace(), upstream_host)
+    quick = newcomer.agent(newcomer.server(PlainServer()))
+    callers, calls, refused = list[httpx2.AsyncClient](), list[Any](), list[Json]()
+
+    for toolbox, share in zip(attackers, (256, 173, 113, 79), strict=True):
+        agent = toolbox.agent(*(toolbox.server(stuck, f"s-{number}") for number in range(4)))
+        toolbox.list(agent)
+        begun: list[Any] = []
+        for number in range(4):
+            callers.append(many_callers(connected.url, toolbox.workspace.key))
+            begun += await concurrent_calls(callers[-1], toolbox, agent, f"mcp_s-{number}_echo", 64)
+        refused += await refused_calls(begun, 256 - share)
+        calls += begun
+    answers = [await asyncio.to_thread(newcomer.call, quick, ECHO_TOOL) for _ in range(3)]
+    stuck.release()
+    await asyncio.wait(calls, timeout=30)
+    for caller in callers:
+        await caller.aclose()
+
+    assert [answer["isError"] for answer in answers] == [False] * 3
+    assert {(body["error"]["kind"], body["error"]["retryAfter"]) for body in refused} == {("rate_limited", 1)}
+    assert {body["text"] for body in refused} == {
+        "Error: Plugboard is busy, and this workspace has its share of the calls in progress. Try again in 1 s."
+    }
