@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import AfterValidator, FailFast, Field, StringConstraints
 from pydantic_core import PydanticCustomError
 
-from api.http.models import Name, PatchModel, Prose, RequestModel, ResponseModel, Timestamp, pattern_with_message
+from api.http.models import (
+    AtMost,
+    Name,
+    PatchModel,
+    Prose,
+    RequestModel,
+    ResponseModel,
+    Timestamp,
+    pattern_with_message,
+)
 from api.kit.ids import id_pattern
 
 MAX_SERVERS = 40
@@ -29,22 +38,24 @@ def _require_unique(values: list[str]) -> list[str]:
 
 ServerIds = Annotated[
     list[ServerId],
+    AtMost(MAX_SERVERS),
     AfterValidator(_require_unique),
     Field(
-        max_length=MAX_SERVERS,
         description="The servers whose tools the agent gets, in this order.",
         json_schema_extra={"uniqueItems": True},
     ),
 ]
 ToolNames = Annotated[
     list[ToolName],
+    FailFast(),  # one error for each list: all lists together may hold many names
+    AtMost(MAX_TOOL_NAMES),
     AfterValidator(_require_unique),
-    Field(max_length=MAX_TOOL_NAMES, json_schema_extra={"uniqueItems": True}),
+    Field(json_schema_extra={"uniqueItems": True}),
 ]
 ToolRules = Annotated[
     dict[ServerId, ToolNames],
+    AtMost(MAX_SERVERS),
     Field(
-        max_length=MAX_SERVERS,
         description="By server id, the tools that the agent gets, by their upstream names; an empty list: none. "
         "A server without an entry: all its tools.",
     ),

@@ -11,10 +11,11 @@ from pydantic_core import PydanticCustomError
 from api.access.api_key import KEY_ID_PATTERN
 from api.access.principal import Scope
 from api.access.repository import ApiKeyRecord
-from api.http.models import Name, RequestModel, ResponseModel, Timestamp, pattern_with_message
+from api.http.models import AtMost, Name, RequestModel, ResponseModel, Timestamp, pattern_with_message
 from api.kit.crypto.secret import Secret
 from api.kit.ids import id_pattern
 
+MAX_AGENTS = 40
 RFC3339 = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)$"
 AgentId = Annotated[
     str, pattern_with_message(id_pattern("agent"), "Must be an agent's id, which begins with `agent_`.")
@@ -32,10 +33,9 @@ class ApiKeyDraft(RequestModel):
         description="`admin`: everything in the workspace. `manage`: change servers, agents and connections. "
         "`read`: read them. `invoke`: list and call the tools of agents."
     )
-    agent_ids: list[AgentId] | None = Field(
+    agent_ids: Annotated[list[AgentId], AtMost(MAX_AGENTS)] | None = Field(
         default=None,
         min_length=1,
-        max_length=40,
         description="Only for `invoke`: the agents that the key is limited to. If omitted: all of the workspace.",
     )
     expires_at: Moment | None = Field(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated, Any, cast
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, StringConstraints
 from pydantic.alias_generators import to_camel
+from pydantic_core import CoreSchema, PydanticKnownError, core_schema
 
 
 class RequestModel(BaseModel):
@@ -46,6 +48,24 @@ def pattern_with_message(
     """A pattern with its own error message."""
     PATTERN_MESSAGES[pattern] = message
     return StringConstraints(pattern=pattern, min_length=min_length, max_length=max_length)
+
+
+@dataclass(frozen=True)
+class AtMost:
+    """The maximum length of a list or an object. It is checked first: each entry could have an error of its own."""
+
+    length: int
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        schema = {**handler(source), "max_length": self.length}
+        return core_schema.no_info_before_validator_function(self._check, cast("CoreSchema", schema))
+
+    def _check(self, value: object) -> object:
+        if isinstance(value, list | dict) and len(value) > self.length:
+            kind = type(value).__name__.title()
+            context = {"field_type": kind, "max_length": self.length, "actual_length": len(value)}
+            raise PydanticKnownError("too_long", context)
+        return value
 
 
 # One line of text with at least one visible character.

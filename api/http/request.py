@@ -9,7 +9,7 @@ from litestar import Request
 
 from api.errors import BadRequest, ContentTooLarge, UnsupportedMediaType, ValidationFailed
 from api.kit.deadline import Deadline, Ticker
-from api.kit.strict_json import InvalidJson, parse_json
+from api.kit.strict_json import InvalidJson, TooManyValues, parse_json
 
 AnyRequest = Request[Any, Any, Any]
 
@@ -33,6 +33,8 @@ class ApiRequest(AnyRequest):
     async def json(self) -> Any:
         try:
             value = parse_json(await self.body())
+        except TooManyValues as error:
+            raise ContentTooLarge(str(error)) from error
         except InvalidJson as error:
             raise BadRequest(str(error)) from error
         self.scope["state"]["body"] = value

@@ -37,8 +37,9 @@ def validate(model: type[InputType], value: object) -> InputType:
 
 
 def invalid(error: ValidationError) -> ValidationFailed:
-    errors = [FieldError(_path(detail["loc"]), _message(detail)) for detail in error.errors(include_input=False)]
-    return ValidationFailed("See `errors` for what to change.", errors=errors[:MAX_ERRORS])
+    details = error.errors(include_input=False, include_url=False)[:MAX_ERRORS]
+    errors = [FieldError(_path(detail["loc"]), _message(detail)) for detail in details]
+    return ValidationFailed("See `errors` for what to change.", errors=errors)
 
 
 def _path(location: tuple[int | str, ...]) -> str:

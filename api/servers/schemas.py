@@ -7,7 +7,16 @@ from typing import Annotated
 
 from pydantic import Field, SecretStr, StringConstraints, WithJsonSchema
 
-from api.http.models import Name, PatchModel, Prose, RequestModel, ResponseModel, Timestamp, pattern_with_message
+from api.http.models import (
+    AtMost,
+    Name,
+    PatchModel,
+    Prose,
+    RequestModel,
+    ResponseModel,
+    Timestamp,
+    pattern_with_message,
+)
 from api.kit.egress.custom_headers import MAX_HEADERS, MAX_NAME_LENGTH, MAX_VALUE_LENGTH
 from api.kit.egress.policy import MAX_URL_LENGTH
 from api.kit.ids import id_pattern
@@ -31,8 +40,8 @@ class ConfigDraft(RequestModel):
     """Credentials, stored encrypted and never shown. Values replace all stored ones; a null deletes that one."""
 
     header_value: SecretText | None = Field(default=None, description="Sent verbatim as the `Authorization` header.")
-    headers: dict[HeaderName, SecretText] | None = Field(
-        default=None, max_length=MAX_HEADERS, description="Further headers to send with each request."
+    headers: Annotated[dict[HeaderName, SecretText], AtMost(MAX_HEADERS)] | None = Field(
+        default=None, description="Further headers to send with each request."
     )
     username: SecretText | None = Field(default=None, description="For HTTP Basic.")
     password: Annotated[SecretStr, Field(max_length=MAX_VALUE_LENGTH)] | None = Field(

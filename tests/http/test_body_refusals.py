@@ -172,3 +172,47 @@ def test_a_forbidden_request_is_refused_before_its_body_is_checked(
     )
 
     assert_problem(response, 401, "unauthorized")
+
+
+@for_every_body
+@pytest.mark.parametrize("entry", [b"{}", b"[]", b"1", b'"\\u0061"'])
+def test_a_body_of_too_many_values_gets_a_413(world: PopulatedWorkspace, operation: Operation, entry: bytes) -> None:
+    response = send(world, operation, b'{"name":["\\u0061"' + (b"," + entry) * 100_000 + b"]}")
+
+    problem = assert_problem(response, 413, "too_large")
+    assert problem["detail"] == "A body may hold at most 20000 values."
+    assert documented(operation, response)
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "body"),
+    [
+        ("agents", "enabledMcpServerIds", {"enabledMcpServerIds": ["A"] * 19_000}),
+        ("agents", "enabledMcpServerToolNames", {"enabledMcpServerToolNames": {str(n): 0 for n in range(900)}}),
+        ("agents", "enabledMcpServerToolNames.a", {"enabledMcpServerToolNames": {"a": [""] * 19_000}}),
+        ("api-keys", "agentIds", {"scope": "invoke", "agentIds": ["A"] * 19_000}),
+        (
+            "mcp-servers",
+            "config.headers",
+            {"authType": "header", "config": {"headers": {str(n): 0 for n in range(900)}}},
+        ),
+    ],
+)
+def test_a_list_that_is_too_long_is_one_error(
+    world: PopulatedWorkspace, kind: str, path: str, body: dict[str, object]
+) -> None:
+    response = world.workspace.admin.post(f"{world.workspace.path}/{kind}", json={"name": "A"} | body)
+
+    problem = assert_problem(response, 422, "invalid")
+    assert problem["errors"] == [{"path": path, "message": "This is too long."}]
+
+
+def test_wrong_tool_names_are_one_error_for_each_list(world: PopulatedWorkspace) -> None:
+    names = {f"server_{number}": [""] * 400 for number in range(19)}
+
+    response = world.workspace.admin.post(
+        f"{world.workspace.path}/agents", json={"name": "A", "enabledMcpServerToolNames": names}
+    )
+
+    problem = assert_problem(response, 422, "invalid")
+    assert len(problem["errors"]) == 19
