@@ -7,11 +7,13 @@ import asyncio
 import os
 import sys
 from collections.abc import Sequence
+from importlib.metadata import version
 
 from api.kit.crypto.envelope import CannotOpen
 from api.kit.crypto.root_keys import RootKeyUnavailable
 from api.kit.storage.store import StoreUnavailable
 from api.main import commands, server_process
+from api.main.maintenance.doctor import run_doctor
 from api.main.settings import InvalidSetting, Settings
 
 
@@ -30,6 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="plugboard", description="MCP servers and services as tools for agents.")
+    parser.add_argument("--version", action="version", version=f"plugboard {version('plugboard')}")
     commands_parsers = parser.add_subparsers(required=True, metavar="command")
     serve = commands_parsers.add_parser("serve", help="serve the API")
     serve.set_defaults(run=commands.serve)
@@ -38,6 +41,7 @@ def _parser() -> argparse.ArgumentParser:
     setup_group.add_argument("--workspace", metavar="NAME", help="create a workspace with this name")
     setup_group.add_argument("--operator", action="store_true", help="create an operator key")
     setup_group.add_argument("--admin-key", metavar="ID", help="create another admin key for this workspace")
+    setup.add_argument("--new", action="store_true", help="make a new database where there is none")
     setup.add_argument("--json", action="store_true", help="print only the JSON")
     setup.set_defaults(run=commands.setup)
     keys = commands_parsers.add_parser("keys", help="the keys that credentials are sealed (encrypted) with")
@@ -65,6 +69,9 @@ def _parser() -> argparse.ArgumentParser:
     table_commands.add_parser("create", help="create the table as infra/stack.yaml defines it").set_defaults(
         run=commands.table_create
     )
+    doctor = commands_parsers.add_parser("doctor", help="look for problems in settings, store, keys and network")
+    doctor.add_argument("--offline", action="store_true", help="make no requests to other hosts")
+    doctor.set_defaults(run=run_doctor)
     openapi = commands_parsers.add_parser("openapi", help="print the OpenAPI document of the API")
     openapi.set_defaults(run=commands.openapi)
     return parser

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -28,11 +29,15 @@ from api.kit.storage.store import IfPresent, Put
 from api.main import server_process
 from api.main.app import build_router_app
 from api.main.container import DATABASE, Container, build_container
+from api.main.environment_check import environment_problems
 from api.main.settings import InvalidSetting, Settings
 from api.workspaces.schemas import WorkspaceDraft
 from api.workspaces.service import CreatedWorkspace, setup_context
+from integrations import services
 
 FIRST_WORKSPACE = "My workspace"
+SAME_ENVIRONMENT = "Run the command in the server's directory and with the server's environment variables."
+NEW_DATABASE = " To make a new database here, add --new."
 WILDCARD_HOSTS = ("0.0.0.0", "::")  # noqa: S104  # reachable on 127.0.0.1 from the same machine
 DRAIN_SECONDS = 35  # an upstream request may take 30
 UVICORN_OPTIONS: dict[str, Any] = {
@@ -50,6 +55,8 @@ UVICORN_OPTIONS: dict[str, Any] = {
 def serve(settings: Settings) -> None:
     """Run all checks once, before a process starts or a port opens; then serve."""
     server_process.check_bindable(settings)
+    for problem in environment_problems(os.environ, services().values()):
+        sys.stderr.write(f"plugboard: {problem}\n")
     first = asyncio.run(_prepare(settings))
     if first:
         _greet(settings, first)
@@ -66,6 +73,8 @@ async def _prepare(settings: Settings) -> CreatedWorkspace | None:
 
 
 async def setup(settings: Settings, args: argparse.Namespace) -> None:
+    if args.admin_key or not (args.new or "PLUGBOARD_DATA_DIR" in os.environ):
+        _require_database(settings, "" if args.admin_key else NEW_DATABASE)
     async with _open_container(settings) as container:
         if args.operator:
             result = {"apiKey": await make_operator_key(container.store, container.key_maker)}
@@ -150,10 +159,15 @@ async def _open_container(settings: Settings) -> AsyncIterator[Container]:
 @asynccontextmanager
 async def _existing_workspace(settings: Settings) -> AsyncIterator[Container]:
     """Open existing data only, so that a mistyped directory does not become a new, empty Plugboard."""
-    if settings.store == "sqlite" and not (settings.data_dir / DATABASE).exists():
-        raise InvalidSetting("PLUGBOARD_DATA_DIR", f"there is no database in {settings.data_dir}.")
+    _require_database(settings)
     async with _open_container(settings) as container:
         yield container
+
+
+def _require_database(settings: Settings, advice: str = "") -> None:
+    if settings.store == "sqlite" and not (settings.data_dir / DATABASE).exists():
+        where = settings.data_dir.absolute()
+        raise InvalidSetting("PLUGBOARD_DATA_DIR", f"there is no database in {where}. {SAME_ENVIRONMENT}{advice}")
 
 
 def _name(text: str) -> str:

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from api.kit.crypto.secret import Secret
 from api.kit.egress.policy import EgressPolicy, InvalidEgressPolicy
 
+PREFIX = "PLUGBOARD_"
 MAX_PORT = 65_535
 USUAL_PORT = 8400
 MAX_WORKERS = 64
@@ -90,7 +91,17 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:
-        read = _Reader(environment)
+        return cls._read(_Reader(environment))
+
+    @classmethod
+    def variables(cls) -> frozenset[str]:
+        """The names of all settings that begin with `PLUGBOARD_`."""
+        reader = _Reader({})
+        cls._read(reader)
+        return frozenset(name for name in reader.names if name.startswith(PREFIX))
+
+    @classmethod
+    def _read(cls, read: _Reader) -> Settings:
         port = read.number("PLUGBOARD_PORT", USUAL_PORT, 0, MAX_PORT)
         return cls(
             host=read.text("PLUGBOARD_HOST", "127.0.0.1"),
@@ -115,8 +126,10 @@ class Settings:
 class _Reader:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
+        self.names: set[str] = set()
 
     def text(self, name: str, default: str) -> str:
+        self.names.add(name)
         return self._environment.get(name, "").strip() or default
 
     def secret(self, name: str) -> Secret | None:

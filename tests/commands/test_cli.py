@@ -5,40 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from api.access.context import partition_of
 from api.kit.crypto.secret import Secret
-from api.main.cli import main
 from api.main.container import build_container
 from api.main.settings import Settings
+from tests.commands.conftest import Run
 from tests.harness import served
 
 GOOD_KEY = "test:bHVrzZ1Yp0b6mYtqv3cJx8Q9sWfKd2RgTnUoAiEhLjM="
-Run = Callable[..., str]
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs a command on a data directory of the test's own and returns what it printed."""
-    monkeypatch.setenv("PLUGBOARD_DATA_DIR", str(tmp_path / "var"))
-
-    def command(*arguments: str, **environment: str) -> str:
-        with monkeypatch.context() as changed:
-            for name, value in environment.items():
-                changed.setenv(name, value)
-            main(arguments)
-        return capsys.readouterr().out
-
-    return command
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> Settings:
-    return Settings(data_dir=tmp_path / "var")
 
 
 def test_help_names_every_command(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
@@ -267,6 +245,7 @@ def test_a_lost_admin_key_is_replaced_by_a_command(run: Run, data: Settings) -> 
 
 
 def test_an_unknown_workspace_gets_no_admin_key(run: Run) -> None:
+    run("setup", "--operator")
     with pytest.raises(SystemExit) as left:
         run("setup", "--admin-key", "ws_00000000000000000000")
 
