@@ -8,13 +8,19 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from api.kit.crypto.envelope import CannotOpen
 from api.kit.crypto.root_keys import RootKeyUnavailable
 from api.kit.storage.store import StoreUnavailable
 from api.main import commands, server_process
+from api.main.maintenance.backup import InvalidBackup, backup, restore
 from api.main.maintenance.doctor import run_doctor
 from api.main.settings import InvalidSetting, Settings
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001  # has no public name
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -26,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             commands.serve(settings)
         else:
             asyncio.run(args.run(settings, args))
-    except (InvalidSetting, StoreUnavailable, RootKeyUnavailable, CannotOpen) as error:
+    except (InvalidBackup, InvalidSetting, StoreUnavailable, RootKeyUnavailable, CannotOpen) as error:
         sys.exit(f"plugboard: {error}")
 
 
@@ -44,6 +50,23 @@ def _parser() -> argparse.ArgumentParser:
     setup.add_argument("--new", action="store_true", help="make a new database where there is none")
     setup.add_argument("--json", action="store_true", help="print only the JSON")
     setup.set_defaults(run=commands.setup)
+    _add_keys(commands_parsers)
+    _add_operator_keys(commands_parsers)
+    table = commands_parsers.add_parser("table", help="the DynamoDB table")
+    table_commands = table.add_subparsers(required=True, metavar="what")
+    table_commands.add_parser("create", help="create the table as infra/stack.yaml defines it").set_defaults(
+        run=commands.table_create
+    )
+    _add_backup(commands_parsers)
+    doctor = commands_parsers.add_parser("doctor", help="look for problems in settings, store, keys and network")
+    doctor.add_argument("--offline", action="store_true", help="make no requests to other hosts")
+    doctor.set_defaults(run=run_doctor)
+    openapi = commands_parsers.add_parser("openapi", help="print the OpenAPI document of the API")
+    openapi.set_defaults(run=commands.openapi)
+    return parser
+
+
+def _add_keys(commands_parsers: Subparsers) -> None:
     keys = commands_parsers.add_parser("keys", help="the keys that credentials are sealed (encrypted) with")
     keys_commands = keys.add_subparsers(required=True, metavar="what")
     status = keys_commands.add_parser("status", help="count what is sealed under each key; changes nothing")
@@ -56,6 +79,9 @@ def _parser() -> argparse.ArgumentParser:
     rewrap.set_defaults(run=commands.keys_rewrap)
     for command in (status, rotate, rewrap):
         command.add_argument("--workspace", metavar="ID", help="only this workspace")
+
+
+def _add_operator_keys(commands_parsers: Subparsers) -> None:
     operator = commands_parsers.add_parser("operator-keys", help="manage operator keys")
     operator_commands = operator.add_subparsers(required=True, metavar="what")
     operator_commands.add_parser("list", help="list the keys without their secrets").set_defaults(
@@ -64,14 +90,13 @@ def _parser() -> argparse.ArgumentParser:
     revoked = operator_commands.add_parser("revoke", help="revoke a key; it stops working with the next request")
     revoked.add_argument("id", help="the id of the key, from the list")
     revoked.set_defaults(run=commands.operator_keys_revoke)
-    table = commands_parsers.add_parser("table", help="the DynamoDB table")
-    table_commands = table.add_subparsers(required=True, metavar="what")
-    table_commands.add_parser("create", help="create the table as infra/stack.yaml defines it").set_defaults(
-        run=commands.table_create
-    )
-    doctor = commands_parsers.add_parser("doctor", help="look for problems in settings, store, keys and network")
-    doctor.add_argument("--offline", action="store_true", help="make no requests to other hosts")
-    doctor.set_defaults(run=run_doctor)
-    openapi = commands_parsers.add_parser("openapi", help="print the OpenAPI document of the API")
-    openapi.set_defaults(run=commands.openapi)
-    return parser
+
+
+def _add_backup(commands_parsers: Subparsers) -> None:
+    saved = commands_parsers.add_parser("backup", help="copy the SQLite database, also while the server runs")
+    saved.set_defaults(run=backup)
+    restored = commands_parsers.add_parser("restore", help="check a backup and make a database from it")
+    restored.add_argument("--check", action="store_true", help="only check the backup")
+    restored.set_defaults(run=restore)
+    for command in (saved, restored):
+        command.add_argument("directory", type=Path, metavar="DIR", help="the directory of the backup")

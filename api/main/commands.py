@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -55,7 +54,7 @@ UVICORN_OPTIONS: dict[str, Any] = {
 def serve(settings: Settings) -> None:
     """Run all checks once, before a process starts or a port opens; then serve."""
     server_process.check_bindable(settings)
-    for problem in environment_problems(os.environ, services().values()):
+    for problem in environment_problems(settings.given, services().values()):
         sys.stderr.write(f"plugboard: {problem}\n")
     first = asyncio.run(_prepare(settings))
     if first:
@@ -73,7 +72,7 @@ async def _prepare(settings: Settings) -> CreatedWorkspace | None:
 
 
 async def setup(settings: Settings, args: argparse.Namespace) -> None:
-    if args.admin_key or not (args.new or "PLUGBOARD_DATA_DIR" in os.environ):
+    if args.admin_key or not (args.new or "PLUGBOARD_DATA_DIR" in settings.given):
         _require_database(settings, "" if args.admin_key else NEW_DATABASE)
     async with _open_container(settings) as container:
         if args.operator:
@@ -115,14 +114,14 @@ async def operator_keys_revoke(settings: Settings, args: argparse.Namespace) -> 
 
 async def keys_status(settings: Settings, args: argparse.Namespace) -> None:
     async with _existing_workspace(settings) as container:
-        async for partition in _partitions(container, args.workspace):
+        async for partition in partitions(container, args.workspace):
             with _unless_deleted():
                 _print_result(_usage_lines(await count(container.store, container.key_ring, partition)))
 
 
 async def keys_rotate(settings: Settings, args: argparse.Namespace) -> None:
     async with _existing_workspace(settings) as container:
-        async for partition in _partitions(container, args.workspace):
+        async for partition in partitions(container, args.workspace):
             with _unless_deleted():
                 try:
                     _print_result(f"{partition}: now at version {await container.key_ring.rotate(partition)}")
@@ -133,7 +132,7 @@ async def keys_rotate(settings: Settings, args: argparse.Namespace) -> None:
 async def keys_rewrap(settings: Settings, args: argparse.Namespace) -> None:
     remaining = 0
     async with _existing_workspace(settings) as container:
-        async for partition in _partitions(container, args.workspace):
+        async for partition in partitions(container, args.workspace):
             with _unless_deleted():
                 result = await rewrap(container.store, container.key_ring, partition, partial(_new_revision, partition))
                 _print_result(_summary(partition, result))
@@ -191,7 +190,7 @@ def _new_revision(partition: str) -> list[Put]:
     return [] if partition == SYSTEM else [Put(revision_key(partition), {}, IfPresent())]
 
 
-async def _partitions(container: Container, workspace_id: str | None) -> AsyncIterator[str]:
+async def partitions(container: Container, workspace_id: str | None) -> AsyncIterator[str]:
     if workspace_id is not None:
         if not await container.key_ring.keys(partition_of(workspace_id)):
             sys.exit(f"plugboard: workspace {workspace_id} does not exist")

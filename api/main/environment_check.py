@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 
 from api.main.settings import PREFIX, Settings
 from integrations import Service
 
 
-def environment_problems(environment: Mapping[str, str], services: Iterable[Service]) -> list[str]:
-    """Sentences that name the variable and what to do; never a value, which may be secret."""
-    return [*_unknown(environment), *_half_set_apps(environment, services)]
+def environment_problems(given: Collection[str], services: Iterable[Service]) -> list[str]:
+    """Sentences that name the variable and what to do. `given`: the names of the variables that are set."""
+    return [*_unknown(given), *_half_set_apps(given, services)]
 
 
-def _unknown(environment: Mapping[str, str]) -> Iterator[str]:
+def _unknown(given: Collection[str]) -> Iterator[str]:
     known = Settings.variables()
-    for name in sorted(name for name in environment if name.startswith(PREFIX) and name not in known):
+    for name in sorted(name for name in given if name.startswith(PREFIX) and name not in known):
         similar = difflib.get_close_matches(name[:64], known, n=1)
         advice = f"did you mean {similar[0]}?" if similar else "docs/configuration.md names all settings."
         yield f"{name}: is not a setting and has no effect; {advice}"
 
 
-def _half_set_apps(environment: Mapping[str, str], services: Iterable[Service]) -> Iterator[str]:
+def _half_set_apps(given: Collection[str], services: Iterable[Service]) -> Iterator[str]:
     for service in services:
         if service.oauth is None:
             continue
         pair = (service.client_id_variable, service.client_secret_variable)
-        given = [name for name in pair if environment.get(name, "").strip()]
-        if len(given) == 1:
-            missing = pair[1] if given == [pair[0]] else pair[0]
-            yield f"{missing}: is not set, but {given[0]} is; {service.title} needs both to connect by OAuth."
+        half = [name for name in pair if name in given]
+        if len(half) == 1:
+            missing = pair[1] if half == [pair[0]] else pair[0]
+            yield f"{missing}: is not set, but {half[0]} is; {service.title} needs both to connect by OAuth."

@@ -64,6 +64,9 @@ class Settings:
     return_origins: frozenset[str] = frozenset()
     """Origins to which the browser may return after connecting, besides Plugboard's own."""
 
+    given: frozenset[str] = frozenset()
+    """The names of all variables that are set, whether or not they are settings."""
+
     def address(self, variable: str) -> str | None:
         url = self.addresses.get(variable)
         return _base_url(variable, url) if url else None
@@ -91,7 +94,8 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:
-        return cls._read(_Reader(environment))
+        given = frozenset(name for name, text in environment.items() if text.strip())
+        return replace(cls._read(_Reader(environment)), given=given)
 
     @classmethod
     def variables(cls) -> frozenset[str]:

@@ -45,7 +45,7 @@ RUN_BY: Mapping[str, Mapping[str, str]] = {
     },
     "docs/tools.md": {"api() {": "tests/docs/test_tools_guide.py"},
     "docs/keys-and-backups.md": {
-        "VACUUM INTO": "tests/docs/test_keys_guide.py",
+        "plugboard backup backup": "tests/docs/test_keys_guide.py",
         "plugboard serve": "tests/docs/test_keys_guide.py",
         "plugboard keys rotate": "tests/docs/test_keys_guide.py",
         "openssl rand": "tests/docs/test_keys_guide.py",

@@ -17,6 +17,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "api.kit.http_client": {"api.kit.egress"},
     "api.http.server": set(),
     "api.http.openapi": set(),
+    "api.main.maintenance": set(),
     "api.access.idempotency": set(),
     "api.connections.revocation": set(),
     "api.connections.tokens": {"api.connections.revocation"},

@@ -26,7 +26,7 @@ def test_a_backup_can_be_restored_and_served(reader: Reader) -> None:
     stored = reader.workspace.make_server()
     restore = KEYS.block("sh", SERVE).replace(SERVE, "")
 
-    reader.type(KEYS.block("sh", "VACUUM INTO") + restore)
+    reader.type(KEYS.block("sh", "plugboard backup backup") + restore)
 
     restored = Settings(data_dir=reader.folder / "restored")
     assert (reader.folder / "restored").stat().st_mode & 0o777 == 0o700

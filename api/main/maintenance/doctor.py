@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import shutil
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Literal
 from urllib.parse import urlsplit
 
-from api.access.context import partition_of
 from api.access.peppers import SYSTEM
 from api.kit.clock import SystemClock, rfc3339
 from api.kit.crypto.data_keys import HEAD, KeyRing
@@ -23,6 +21,7 @@ from api.kit.crypto.root_keys import RootKeyUnavailable
 from api.kit.egress.policy import UrlRefused, check_url
 from api.kit.storage.store import Key, StoreUnavailable
 from api.kit.transport_errors import TransportError
+from api.main.commands import partitions
 from api.main.container import DATABASE, Container, build_container, open_store
 from api.main.environment_check import environment_problems
 from api.main.settings import InvalidSetting, Settings
@@ -31,7 +30,6 @@ from integrations import Service, services
 SLOW_READ_SECONDS = 0.1
 LEAST_FREE_BYTES = 1_000_000_000
 MOST_SKEW_SECONDS = 60
-MAX_WORKSPACES = 1000
 REQUEST_SECONDS = 5.0
 LOCAL = ("localhost", "127.0.0.1", "::1")
 
@@ -49,15 +47,15 @@ class Finding:
 async def run_doctor(settings: Settings, args: argparse.Namespace) -> None:
     """Prints a line for each finding. The exit code is 1 if there is an error."""
     has_error = False
-    async for finding in _findings(settings, os.environ, is_offline=args.offline):
+    async for finding in _findings(settings, is_offline=args.offline):
         sys.stdout.write(f"{finding}\n")
         has_error |= finding.level == "error"
     if has_error:
         sys.exit(1)
 
 
-async def _findings(settings: Settings, environment: Mapping[str, str], *, is_offline: bool) -> AsyncIterator[Finding]:
-    for finding in (*_settings(environment), *_public_url(settings), *_services(settings)):
+async def _findings(settings: Settings, *, is_offline: bool) -> AsyncIterator[Finding]:
+    for finding in (*_settings(settings), *_public_url(settings), *_services(settings)):
         yield finding
     missing = _missing_data(settings)
     if missing:
@@ -87,12 +85,12 @@ async def _opened(container: Container, *, is_offline: bool) -> AsyncIterator[Fi
         yield finding
 
 
-def _settings(environment: Mapping[str, str]) -> Iterator[Finding]:
-    problems = environment_problems(environment, services().values())
+def _settings(settings: Settings) -> Iterator[Finding]:
+    problems = environment_problems(settings.given, services().values())
     for problem in problems:
         yield Finding("warning", "settings", problem)
     if not problems:
-        given = sorted(Settings.variables() & environment.keys())
+        given = sorted(Settings.variables() & settings.given)
         yield Finding("ok", "settings", f"{', '.join(given) or 'all defaults'}.")
 
 
@@ -143,15 +141,15 @@ async def _store(settings: Settings) -> Finding:
 
 
 async def _keys(container: Container) -> Finding:
-    """Whether the configured root keys open the data keys of the installation and of the first workspaces."""
-    partitions = [SYSTEM, *map(partition_of, await container.workspaces.ids(None))][:MAX_WORKSPACES]
-    unreadable = [name for name in partitions if not await _opens(container.key_ring, name)]
+    """Whether the configured root keys open the data keys of the installation and of all workspaces."""
+    names = [name async for name in partitions(container, None)]
+    unreadable = [name for name in names if not await _opens(container.key_ring, name)]
     newest = max([str(item.data.get("createdAt", "")) for item in await container.key_ring.keys(SYSTEM)], default="")
     if unreadable:
         return Finding("error", "keys", f"no configured root key opens the data keys of {', '.join(unreadable[:5])}.")
     if newest > rfc3339(container.clock.now() + MOST_SKEW_SECONDS):
         return Finding("error", "clock", f"the machine's clock is behind: a data key was created at {newest}.")
-    count = f"{len(partitions) - 1} workspace{'s' * (len(partitions) != 2)}"  # noqa: PLR2004  # SYSTEM and one more
+    count = f"{len(names) - 1} workspace{'s' * (len(names) != 2)}"  # noqa: PLR2004  # SYSTEM and one more
     return Finding("ok", "keys", f"root key {container.root_keys.id!r} seals; the data keys of {count} open.")
 
 
