@@ -14,6 +14,7 @@ from tests.fakes.dynamodb import (
     moto_process,
     new_table,
 )
+from tests.fakes.postgres import NO_POSTGRES, QUICK, PostgresServer, postgres_is_installed, postgres_server
 from tests.harness import Plugboard, Workspace, served
 
 # A limit of wall-clock time for each example would measure what else the machine does.
@@ -56,6 +57,15 @@ def dynoxide(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         pytest.skip(NO_DYNOXIDE)
     with aws_access(), dynoxide_endpoint(tmp_path_factory.mktemp("dynoxide") / "tables.db") as endpoint:
         yield endpoint
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL server that the tests of a run share; a test that needs an empty one makes a database or a table."""
+    if not postgres_is_installed():
+        pytest.skip(NO_POSTGRES)
+    with postgres_server(*QUICK) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

@@ -34,6 +34,14 @@ AWS = Ban(
         "api/kit/storage/dynamodb/table.py": "makes the table",
     },
 )
+POSTGRES = Ban(
+    ("asyncpg",),
+    "what asyncpg is and raises stays behind the port Store",
+    {
+        "api/kit/storage/postgres/connections.py": "makes the connections",
+        "api/kit/storage/postgres/retries.py": "what can go wrong with them",
+    },
+)
 CLIENTS = Ban(
     (
         *("httpx", "httpx2", "httpcore", "requests", "urllib3", "aiohttp", "urllib.request", "http.client"),
@@ -61,7 +69,15 @@ DANGER = Ban(
 )
 MOCKS = Ban(("unittest.mock", "mock", "pytest_mock"), "a fake speaks at the wire; nothing of ours is patched", {})
 
-BANS = {"environment": ENVIRONMENT, "AWS": AWS, "clients": CLIENTS, "clock": CLOCK, "output": OUTPUT, "danger": DANGER}
+BANS = {
+    "environment": ENVIRONMENT,
+    "AWS": AWS,
+    "PostgreSQL": POSTGRES,
+    "clients": CLIENTS,
+    "clock": CLOCK,
+    "output": OUTPUT,
+    "danger": DANGER,
+}
 
 
 def mentions(source: str, name: str) -> bool:
@@ -111,7 +127,7 @@ def test_no_attribute_of_ours_is_set_by_a_test() -> None:
     assert not setters, bullet_list(setters)
 
 
-@pytest.mark.parametrize("ban", [ENVIRONMENT, AWS, CLOCK], ids=["environment", "AWS", "clock"])
+@pytest.mark.parametrize("ban", [ENVIRONMENT, AWS, POSTGRES, CLOCK], ids=["environment", "AWS", "PostgreSQL", "clock"])
 def test_every_exemption_is_needed(ban: Ban) -> None:
     assert ban.allowed.keys() == breaches_in_code(ban, *CODE).keys()
 
@@ -126,6 +142,7 @@ def test_every_exemption_is_needed(ban: Ban) -> None:
         (AWS, "import boto3"),
         (AWS, "from botocore.exceptions import ClientError"),
         (AWS, "def f():\n    import boto3.session"),
+        (POSTGRES, "from asyncpg import connect"),
         (CLIENTS, "import httpx"),
         (CLIENTS, "import httpx2 as http"),
         (CLIENTS, "from requests import get"),

@@ -14,6 +14,7 @@ from tests.fakes.dynamodb import (
     moto_endpoint,
     new_table,
 )
+from tests.fakes.postgres import PostgresServer, make_table, new_store
 from tests.fakes.still_clock import StillClock
 
 THREADS = 8
@@ -30,7 +31,7 @@ def clock() -> StillClock:
     return StillClock()
 
 
-@pytest.fixture(params=["sqlite", "moto", "dynoxide"])
+@pytest.fixture(params=["sqlite", "moto", "dynoxide", "postgres"])
 def engine(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -40,7 +41,7 @@ async def open_store(
     engine: str, clock: StillClock, tmp_path: Path, request: pytest.FixtureRequest
 ) -> AsyncIterator[Callable[[], Store]]:
     """Opens a store on the test's own data, each call another one."""
-    make = _sqlite(tmp_path, clock) if engine == "sqlite" else _dynamo(engine, request.getfixturevalue(engine), clock)
+    make = await _opener(engine, clock, tmp_path, request)
     opened: list[Store] = []
 
     def opens() -> Store:
@@ -55,6 +56,28 @@ async def open_store(
 @pytest.fixture
 def store(open_store: Callable[[], Store]) -> Store:
     return open_store()
+
+
+@pytest.fixture(scope="session")
+def postgres_database(postgres: PostgresServer) -> str:
+    return postgres.make_database()
+
+
+async def _opener(engine: str, clock: StillClock, folder: Path, request: pytest.FixtureRequest) -> Callable[[], Store]:
+    match engine:
+        case "sqlite":
+            return _sqlite(folder, clock)
+        case "postgres":
+            return await _postgres(
+                request.getfixturevalue("postgres"), request.getfixturevalue("postgres_database"), clock
+            )
+        case _:
+            return _dynamo(engine, request.getfixturevalue(engine), clock)
+
+
+async def _postgres(server: PostgresServer, database: str, clock: StillClock) -> Callable[[], Store]:
+    table = await make_table(server, database)
+    return lambda: new_store(server, database, table, clock)
 
 
 def _sqlite(folder: Path, clock: StillClock) -> Callable[[], Store]:

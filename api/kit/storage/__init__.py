@@ -1,1 +1,1 @@
-"""The store port, its adapters for SQLite and DynamoDB, and the cache of what they hold."""
+"""The store port, its adapters for SQLite, PostgreSQL and DynamoDB, and the cache of what they hold."""

@@ -33,6 +33,7 @@ from api.kit.storage.store import (
     StoreUnavailable,
     check_changes,
     check_sizes,
+    prefix_end,
 )
 
 SCHEMA = """
@@ -103,7 +104,7 @@ class SqliteStore:
         where, values = ["pk = ?", LIVE], [pk, self._now()]
         if prefix:
             where += ["sk >= ?", "sk < ?"]
-            values += [prefix, _after_prefix(prefix)]
+            values += [prefix, prefix_end(prefix)]
         if after is not None:
             where.append("sk < ?" if newest_first else "sk > ?")
             values.append(after)
@@ -197,11 +198,6 @@ class SqliteStore:
             (self._now(), SWEEP_AT_MOST),
         )
         return True
-
-
-def _after_prefix(prefix: str) -> str:
-    """The first string in sort order after all that start with `prefix`."""
-    return prefix[:-1] + chr(ord(prefix[-1]) + 1)
 
 
 def _item(row: tuple[Any, ...]) -> Item:

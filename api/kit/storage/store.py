@@ -1,4 +1,4 @@
-"""The store port that SQLite and DynamoDB implement: items, conditions and atomic writes.
+"""The store port that SQLite, PostgreSQL and DynamoDB implement: items, conditions and atomic writes.
 
 Items are stored at `(pk, sk)`. A read sees every write that was acknowledged before it began; a `write` is atomic. An
 item past its expiry does not exist, whether or not the engine has removed it yet.
@@ -169,3 +169,8 @@ def check_changes(changes: Sequence[Change]) -> None:
     if len({change.key for change in changes}) != len(changes):
         message = "a write changes each key once"
         raise ValueError(message)
+
+
+def prefix_end(prefix: str) -> str:
+    """The first string in the order of code points after all that start with `prefix`."""
+    return prefix[:-1] + chr(ord(prefix[-1]) + 1)
