@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 import msgspec
+from pydantic import SecretStr
 
 from api.errors import FieldError
 from api.kit.crypto.secret import Secret
@@ -13,6 +14,7 @@ from api.servers.schemas import ConfigDraft
 from api.servers.server import AuthType
 from integrations import is_signing_key
 
+HEADERS = "headers"
 JSON_NAMES = {
     "header_value": "headerValue",
     "api_key": "apiKey",
@@ -29,38 +31,46 @@ def json_name(field: str) -> str:
 
 def given_credentials(config: ConfigDraft) -> dict[str, Secret]:
     """The credentials that have a value, by their JSON names, each as the text to seal."""
-    fields = {name: getattr(config, name) for name in config.model_fields_set}
-    return {json_name(name): _text(value) for name, value in fields.items() if not _is_empty(value)}
+    values = {name: getattr(config, name) for name in config.model_fields_set}
+    texts = {
+        json_name(name): value.get_secret_value() for name, value in values.items() if isinstance(value, SecretStr)
+    }
+    given = {name: Secret(text) for name, text in texts.items()}
+    headers = given_headers(config)
+    return given | {HEADERS: headers_text(headers)} if headers else given
+
+
+def given_headers(config: ConfigDraft) -> dict[str, str]:
+    """The values in `headers`, without the nulls."""
+    return {name: secret.get_secret_value() for name, secret in (config.headers or {}).items() if secret is not None}
+
+
+def headers_text(headers: Mapping[str, str]) -> Secret:
+    """The headers as they are sealed: together."""
+    return Secret(msgspec.json.encode(headers))
 
 
 def cleared_credentials(config: ConfigDraft) -> set[str]:
-    """The JSON names that are null. They matter only if no value is given, because values replace everything."""
-    return {json_name(name) for name in config.model_fields_set if _is_empty(getattr(config, name))}
+    """The JSON names that are null."""
+    return {json_name(name) for name in config.model_fields_set if getattr(config, name) is None}
 
 
-def check(config: ConfigDraft, takes: Sequence[str], auth_type: AuthType) -> Iterator[FieldError]:
-    """`takes` are the fields that the server accepts. HTTP Basic requires all of them, a header any one, OAuth none."""
-    names = set(given_credentials(config))
-    for name in sorted(names - set(takes)):
+def check(
+    config: ConfigDraft, takes: Sequence[str], auth_type: AuthType, configured: Collection[str]
+) -> Iterator[FieldError]:
+    """`takes` are the fields that the server accepts, `configured` those that it has after the request.
+
+    HTTP Basic requires all of them, a header any one, OAuth none.
+    """
+    for name in sorted(given_credentials(config).keys() - set(takes)):
         yield FieldError(f"config.{name}", f"Not accepted for this server with authType `{auth_type}`.")
-    missing = [name for name in takes if name not in names]
+    missing = [name for name in takes if name not in configured]
     if auth_type == AuthType.BASIC:
         yield from (FieldError(f"config.{name}", "Required.") for name in missing)
     elif auth_type == AuthType.HEADER and len(missing) == len(takes):
         others = f", or give {', '.join(takes[1:])}" if len(takes) > 1 else ""
         yield FieldError(f"config.{takes[0]}", f"Required{others}.")
     yield from _values(config)
-
-
-def _is_empty(value: object) -> bool:
-    """Null or an empty set of headers. An empty password is a value."""
-    return value is None or value == {}
-
-
-def _text(value: object) -> Secret:
-    if isinstance(value, dict):
-        return Secret(msgspec.json.encode({name: secret.get_secret_value() for name, secret in value.items()}))
-    return Secret(value.get_secret_value())  # type: ignore[attr-defined]  # the only other kind of field is SecretStr
 
 
 def _values(config: ConfigDraft) -> Iterator[FieldError]:
@@ -73,9 +83,7 @@ def _values(config: ConfigDraft) -> Iterator[FieldError]:
         yield FieldError(
             "config.privateKey", "Must be a private key for signing as PEM: RSA (at least 2048 bits), EC or Ed25519."
         )
-    if config.headers is not None:
-        plain = {name: value.get_secret_value() for name, value in config.headers.items()}
-        yield from _refused("headers", check_headers, plain)
+    yield from _refused(HEADERS, check_headers, given_headers(config))
     for name, field, banned in (("username", config.username, ":"), ("password", config.password, "")):
         if field is not None and not _fits_basic(field.get_secret_value(), banned):
             yield FieldError(

@@ -117,10 +117,10 @@ async def get_server(server_id: FromPath[str], servers: Injected[ServerService])
             "updateServer",
             TAG,
             "Update a server",
-            "Accepts any subset of the fields. Without `config`, the stored credentials stay. Values replace all "
-            'stored credentials; a null, as in `{"headerValue": null}`, deletes that one. A change of `url` to another '
-            "origin, of `authType` or of `serviceType` deletes the stored credentials unless the request brings new "
-            "ones: a secret is never sent to a host that it was not entered for.",
+            "Accepts any subset of the fields. `config` merges by field, and its `headers` by name: a value replaces "
+            'the stored one, a null, as in `{"headerValue": null}`, deletes it, and what is not named stays. A change '
+            "of `url` to another origin, of `authType` or of `serviceType` deletes all stored credentials, and only "
+            "those of the request are stored: a secret is never sent to a host that it was not entered for.",
             SuccessResponse.item(ServerView, examples.SERVER),
             {"name": "Weather", "enabled": False},
             [IF_MATCH],

@@ -49,7 +49,7 @@ class Rules:
         if not errors:
             errors = [*self._url(proposed), *self._exposure(proposed), *_oauth(proposed)]
             if config is not None:
-                errors += credentials.check(config, self._takes(proposed), proposed.auth_type)
+                errors += credentials.check(config, self._takes(proposed), proposed.auth_type, proposed.configured)
         if errors:
             raise ValidationFailed("See `errors` for what to change.", errors=errors)
 
@@ -98,7 +98,9 @@ def _oauth(proposed: ProposedServer) -> Iterator[FieldError]:
     if proposed.auth_type == AuthType.OAUTH and {"clientSecret", "privateKey"} & has and "clientId" not in has:
         yield FieldError("config.clientId", "Required with `clientSecret` or `privateKey`.")
     if {"clientSecret", "privateKey"} <= has:
-        yield FieldError("config.privateKey", "Give either `privateKey` or `clientSecret`, not both.")
+        yield FieldError(
+            "config.privateKey", "Give either `privateKey` or `clientSecret`, not both; null clears a stored one."
+        )
     if proposed.oauth_grant != OAuthGrant.CLIENT_CREDENTIALS:
         return
     if proposed.auth_type != AuthType.OAUTH or proposed.service_type != EXTERNAL:

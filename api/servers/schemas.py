@@ -37,11 +37,13 @@ HeaderName = Annotated[str, StringConstraints(min_length=1, max_length=MAX_NAME_
 
 
 class ConfigDraft(RequestModel):
-    """Credentials, stored encrypted and never shown. Values replace all stored ones; a null deletes that one."""
+    """Credentials, stored encrypted and never shown. A value replaces the stored one, and null deletes it."""
 
     header_value: SecretText | None = Field(default=None, description="Sent verbatim as the `Authorization` header.")
-    headers: Annotated[dict[HeaderName, SecretText], AtMost(MAX_HEADERS)] | None = Field(
-        default=None, description="Further headers to send with each request."
+    headers: Annotated[dict[HeaderName, SecretText | None], AtMost(MAX_HEADERS)] | None = Field(
+        default=None,
+        description="Further headers to send with each request. On `PUT` they merge by name, whatever its case; a null "
+        "deletes that header.",
     )
     username: SecretText | None = Field(default=None, description="For HTTP Basic.")
     password: Annotated[SecretStr, Field(max_length=MAX_VALUE_LENGTH)] | None = Field(

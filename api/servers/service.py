@@ -14,14 +14,14 @@ from api.audit.journal import Journal
 from api.errors import ConflictProblem, InUse, NotFound, ValidationFailed
 from api.http.responses import check_if_match
 from api.kit.clock import Clock, rfc3339
-from api.kit.crypto.secret import Secret
-from api.kit.crypto.vault import Sealer, Vault
+from api.kit.crypto.vault import Vault
 from api.kit.egress.policy import EgressPolicy
 from api.kit.ids import new_id
 from api.kit.storage.conflict_retry import retry_on_conflict
 from api.kit.storage.store import Change, Conflict, Store
 from api.servers import credentials
-from api.servers.credential_binding import bind_credential, credential_binding, credential_location
+from api.servers.config_sealing import ConfigSealer, MergedConfig
+from api.servers.credential_binding import credential_binding
 from api.servers.repository import AttachedKey, ServerRepository
 from api.servers.rules import ProposedServer, Rules
 from api.servers.schemas import ConfigDraft, ServerChange, ServerDraft
@@ -79,6 +79,7 @@ class ServerService:
         self._ctx = ctx
         self._deps = deps
         self._servers = ServerRepository(deps.store, ctx, deps.attached_keys)
+        self._sealer = ConfigSealer(ctx, deps.vault)
 
     async def render_cached(self, server_id: str, show: Callable[[Server], T]) -> T:
         rendered = await self._servers.render_cached(server_id, show)
@@ -102,7 +103,8 @@ class ServerService:
     async def _create(self, draft: ServerDraft, receipt: Receipt) -> Server:
         now = self._deps.clock.now()
         server_id = new_id("server", self._ctx.workspace_id, now)
-        sealed, guards = await self._seal(server_id, self._binding(draft), credentials.given_credentials(draft.config))
+        given = credentials.given_credentials(draft.config)
+        sealed, guards = await self._sealer.seal(server_id, self._binding(draft), given)
         server = Server(
             **draft.model_dump(exclude={"config", "slug"}),
             id=server_id,
@@ -125,11 +127,12 @@ class ServerService:
         check_if_match(if_match, old.version)
         draft = replace(old, **self._fields(old, change), updated_at=rfc3339(self._deps.clock.now()))
         config = change.config if "config" in change.model_fields_set else None
-        kept, fresh = self._credentials(old, draft, config)
+        merged = await self._merged(old, draft, config)
         if change.model_fields_set & FIELDS_WITH_RULES:
-            self._deps.rules.check(_proposal(draft, {*kept, *fresh}), config if fresh else None)
-        sealed, guards = await self._seal(server_id, self._binding(draft), fresh)
-        new = replace(draft, sealed={**kept, **sealed}, version=old.version + 1)
+            given = config if config and credentials.given_credentials(config) else None
+            self._deps.rules.check(_proposal(draft, merged.names), given)
+        sealed, guards = await self._sealer.seal(server_id, self._binding(draft), merged.fresh)
+        new = replace(draft, sealed={**merged.kept, **sealed}, version=old.version + 1)
         new, ended = await self._without_grant(old, new)
         event = AuditEvent("server.updated", new.id, new.name, _changed_fields(old, new))
         slug = new.slug if new.slug != old.slug else None
@@ -154,34 +157,20 @@ class ServerService:
             fields["url"] = None
         return fields
 
-    def _credentials(
-        self, old: Server, new: Server, config: ConfigDraft | None
-    ) -> tuple[dict[str, str], dict[str, Secret]]:
-        """The sealed credentials to keep, and the new ones to seal.
+    async def _merged(self, old: Server, new: Server, config: ConfigDraft | None) -> MergedConfig:
+        """The credentials after the request.
 
         A credential is bound to what it was entered for: if the origin, the service or the authType changes, no stored
         credential is kept.
         """
-        fresh = credentials.given_credentials(config) if config else {}
-        if fresh or self._binding(old) != self._binding(new):
-            return {}, fresh
-        cleared = credentials.cleared_credentials(config) if config else set()
-        return {name: text for name, text in old.sealed.items() if name not in cleared}, {}
+        if self._binding(old) != self._binding(new):
+            return MergedConfig({}, credentials.given_credentials(config) if config else {})
+        if config is None:
+            return MergedConfig(old.sealed, {})
+        return await self._sealer.merge(old, self._binding(old), config)
 
     def _binding(self, server: Server | ServerDraft) -> str:
         return credential_binding(server, self._deps.egress)
-
-    async def _seal(
-        self, server_id: str, binding: str, fresh: dict[str, Secret]
-    ) -> tuple[dict[str, str], list[Change]]:
-        if not fresh:
-            return {}, []
-        sealing: Sealer = await self._deps.vault.sealer(self._ctx.partition)
-        sealed = {
-            name: sealing.seal(credential_location(server_id, name), bind_credential(secret, binding)).text
-            for name, secret in fresh.items()
-        }
-        return sealed, [sealing.guard]
 
     async def _write(
         self, changes: Sequence[Change], event: AuditEvent, slug: str | None = None, receipt: Sequence[Change] = ()

@@ -32,7 +32,7 @@ CONTEXT_READERS = {
     "api/workspaces/repository.py",
     "api/audit/journal.py",  # the journal: every change goes through it and renews the revision
     "api/api_keys/service.py",  # the keys of all owners have one repository, so the service says whose
-    "api/servers/service.py",  # to seal for the workspace
+    "api/servers/config_sealing.py",  # to seal for the workspace, and to open what it merges
     "api/workspaces/service.py",  # to destroy the data keys of the workspace
     "api/toolbox/protocol_repository.py",
     "api/toolbox/credentials/static.py",  # to open what is sealed for the workspace

@@ -4,12 +4,19 @@ import json
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from tests.harness import WEATHER, Workspace, error_paths
 
 HEADERS = {"X-Api-Key": "canary-key", "X-Tenant": "canary-tenant"}
 BOTH = {"headerValue": "Bearer canary", "headers": HEADERS}
 BASIC = {"authType": "basic", "config": {"username": "ada", "password": "canary-password"}}
+
+
+def signing_key() -> str:
+    key = ec.generate_private_key(ec.SECP256R1())
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
 
 
 def put(workspace: Workspace, server_id: str, **fields: Any) -> dict[str, Any]:
@@ -88,14 +95,80 @@ def test_a_change_of_another_field_keeps_the_credentials(workspace: Workspace, c
     assert workspace.stored_credentials(server["id"]) == before
 
 
-def test_new_credentials_replace_all_stored_ones(workspace: Workspace) -> None:
+def test_a_new_credential_replaces_that_one_only(workspace: Workspace) -> None:
     server = workspace.make_server(config=BOTH)
 
-    assert put_config(workspace, server["id"], {"headerValue": "Bearer canary-2"}) == ["headerValue"]
-    assert workspace.stored_credentials(server["id"]) == {"headerValue": "Bearer canary-2"}
+    assert put_config(workspace, server["id"], {"headerValue": "Bearer canary-2"}) == ["headerValue", "headers"]
+    stored = workspace.stored_credentials(server["id"])
+    assert (stored["headerValue"], json.loads(stored["headers"])) == ("Bearer canary-2", HEADERS)
 
     assert put_config(workspace, server["id"], {"headers": {"X-Key": "canary-3"}, "headerValue": None}) == ["headers"]
-    assert workspace.stored_credentials(server["id"]) == {"headers": '{"X-Key":"canary-3"}'}
+    assert json.loads(workspace.stored_credentials(server["id"])["headers"]) == HEADERS | {"X-Key": "canary-3"}
+
+
+def test_one_of_two_basic_credentials_rotates(any_workspace: Workspace) -> None:
+    server = any_workspace.make_server(**BASIC)
+
+    assert put_config(any_workspace, server["id"], {"password": "canary-2"}) == ["password", "username"]
+    assert any_workspace.stored_credentials(server["id"]) == {"username": "ada", "password": "canary-2"}
+
+
+def test_a_secret_of_an_oauth_client_rotates_without_the_client(workspace: Workspace) -> None:
+    config = {"clientId": "client", "clientSecret": "canary", "scope": "read"}
+    server = workspace.make_server(authType="oauth", config=config)
+
+    assert put_config(workspace, server["id"], {"clientSecret": "canary-2"}) == sorted(config)
+    assert workspace.stored_credentials(server["id"]) == config | {"clientSecret": "canary-2"}
+
+
+def test_an_oauth_client_changes_its_kind_of_secret_only_with_a_null(workspace: Workspace) -> None:
+    server = workspace.make_server(authType="oauth", config={"clientId": "client", "clientSecret": "canary"})
+    path, key = f"{workspace.servers}/{server['id']}", signing_key()
+
+    both = workspace.admin.put(path, json={"config": {"privateKey": key}})
+    assert error_paths(both) == ["config.privateKey"]
+    assert "null clears a stored one" in both.json()["errors"][0]["message"]
+    config = {"privateKey": key, "clientSecret": None}
+    assert put_config(workspace, server["id"], config) == ["clientId", "privateKey"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        ({"X-Tenant": "canary-2"}, {"X-Api-Key": "canary-key", "X-Tenant": "canary-2"}),
+        ({"x-TENANT": "canary-2"}, {"X-Api-Key": "canary-key", "x-TENANT": "canary-2"}),
+        ({"X-Other": "canary-2"}, HEADERS | {"X-Other": "canary-2"}),
+        ({"X-Tenant": None}, {"X-Api-Key": "canary-key"}),
+        ({"x-tenant": None, "X-Api-Key": "canary-2"}, {"X-Api-Key": "canary-2"}),
+        ({"X-Unknown": None}, HEADERS),
+        ({}, HEADERS),
+    ],
+)
+def test_headers_merge_by_name(workspace: Workspace, sent: dict[str, Any], expected: dict[str, str]) -> None:
+    server = workspace.make_server(config=BOTH)
+
+    assert put_config(workspace, server["id"], {"headers": sent}) == ["headerValue", "headers"]
+    stored = workspace.stored_credentials(server["id"])
+    assert (stored["headerValue"], json.loads(stored["headers"])) == ("Bearer canary", expected)
+
+
+def test_the_last_header_can_be_cleared(workspace: Workspace) -> None:
+    server = workspace.make_server(config=BOTH)
+
+    assert put_config(workspace, server["id"], {"headers": dict.fromkeys(HEADERS)}) == ["headerValue"]
+    assert workspace.stored_credentials(server["id"]) == {"headerValue": "Bearer canary"}
+
+
+def test_headers_together_are_at_most_twenty(workspace: Workspace) -> None:
+    server = workspace.make_server(config={"headers": {f"X-Key-{number}": "canary" for number in range(20)}})
+    path = f"{workspace.servers}/{server['id']}"
+
+    assert error_paths(workspace.admin.put(path, json={"config": {"headers": {"X-More": "canary"}}})) == [
+        "config.headers"
+    ]
+    swapped = {"X-More": "canary", "X-Key-7": None}
+    assert put_config(workspace, server["id"], {"headers": swapped}) == ["headers"]
+    assert len(json.loads(workspace.stored_credentials(server["id"])["headers"])) == 20
 
 
 def test_a_null_clears_the_credential_that_it_names(workspace: Workspace) -> None:
@@ -108,13 +181,6 @@ def test_a_null_clears_the_credential_that_it_names(workspace: Workspace) -> Non
     assert workspace.stored_credentials(server["id"]) == {}
 
 
-def test_an_empty_list_of_headers_clears_the_stored_ones(workspace: Workspace) -> None:
-    server = workspace.make_server(config=BOTH)
-
-    assert put_config(workspace, server["id"], {"headers": {}}) == ["headerValue"]
-    assert put_config(workspace, server["id"], {"headerValue": "Bearer canary-2", "headers": {}}) == ["headerValue"]
-
-
 def test_a_cleared_credential_can_be_given_again(workspace: Workspace) -> None:
     server = workspace.make_server()
 
@@ -125,10 +191,12 @@ def test_a_cleared_credential_can_be_given_again(workspace: Workspace) -> None:
 
 def test_incomplete_basic_credentials_are_refused(workspace: Workspace) -> None:
     server = workspace.make_server(**BASIC)
+    path = f"{workspace.servers}/{server['id']}"
 
-    response = workspace.admin.put(f"{workspace.servers}/{server['id']}", json={"config": {"username": "eve"}})
+    response = workspace.admin.put(path, json={"config": {"username": "eve", "password": None}})
+    moved = workspace.admin.put(path, json={"url": "https://other.example.com", "config": {"username": "eve"}})
 
-    assert error_paths(response) == ["config.password"]
+    assert error_paths(response) == error_paths(moved) == ["config.password"]
     assert workspace.stored_credentials(server["id"]) == {"username": "ada", "password": "canary-password"}
 
 
@@ -145,7 +213,7 @@ def test_the_audit_trail_names_the_credentials_that_changed(workspace: Workspace
 
     assert [(record["action"], record["fields"]) for record in reversed(records)] == [
         ("server.created", ["config.headerValue", "config.headers"]),
-        ("server.updated", ["config.headerValue", "config.headers"]),
+        ("server.updated", ["config.headerValue"]),
         ("server.updated", ["config.headerValue"]),
         ("server.updated", ["name"]),
     ]

@@ -79,6 +79,15 @@ def test_another_origin_accepts_new_credentials(workspace: Workspace) -> None:
     assert workspace.stored_credentials(server["id"]) == {"headerValue": "Bearer canary-new"}
 
 
+def test_another_origin_gets_none_of_the_stored_headers(workspace: Workspace) -> None:
+    server = workspace.make_server(url=URL, config=CONFIGS["header"])
+
+    changed = put(workspace, server, url="https://mcp.example.org", config={"headers": {"X-Tenant": "canary-new"}})
+
+    assert changed["configured"] == ["headers"]
+    assert workspace.stored_credentials(server["id"]) == {"headers": '{"X-Tenant":"canary-new"}'}
+
+
 @pytest.mark.parametrize("config", [{}, {"headerValue": None}, {"headers": None}])
 def test_another_origin_drops_credentials_despite_an_empty_config(
     workspace: Workspace, config: dict[str, None]
