@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from api.kit import transport_errors
 from api.kit.egress.policy import CheckedUrl, EgressPolicy, Origin, UrlRefused, check_url
 from api.kit.http_client.client import Exchange, HttpClient
-from api.kit.http_client.response import ResponseLimits
+from api.kit.http_client.response import ENDLESS, ResponseLimits
 from integrations import Unreachable, UnreadableResponse, UpstreamError, UpstreamTimeout
 
 AUTH_SERVER_SECONDS = 10.0
@@ -61,7 +61,7 @@ class UpstreamHttp:
             body,
             pool=self._pool,
             seconds=seconds if within is None else min(seconds, within),
-            limits=LIMITS,
+            limits=ENDLESS if lasting else LIMITS,
             translate=to_upstream_error,
         )
 

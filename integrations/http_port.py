@@ -26,7 +26,10 @@ class HttpReply(Protocol):
         ...
 
     def chunks(self) -> AsyncIterator[bytes]:
-        """The parts of the body as they arrive, for streamed responses; the same size limit applies."""
+        """The parts of the body as they arrive, for streamed responses, in pieces between which other tasks run.
+
+        The same size limit applies, except to a lasting stream: its caller limits each event.
+        """
         ...
 
 
@@ -40,5 +43,5 @@ class Http(Protocol):
     def request(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes = b"", *, lasting: bool = False
     ) -> AbstractAsyncContextManager[HttpReply]:
-        """`lasting`: the response is a stream that stays open after the call that opened it."""
+        """`lasting`: the response is a stream that stays open after the call that opened it, and of any length."""
         ...

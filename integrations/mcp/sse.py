@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from integrations.errors import UnreadableResponse
 
-MAX_EVENT_BYTES = 8 * 1024 * 1024
+MAX_EVENT_BYTES = 4 * 1024 * 1024
 MAX_ID_LENGTH = 1024
-_LINE_END = re.compile(rb"\r\n|\r|\n")
+_LINE_ENDS = (b"\r", b"\n")
 _MILLISECONDS = re.compile(r"[0-9]{1,15}")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -38,29 +38,33 @@ class EventStream:
 
     def feed(self, chunk: bytes) -> Iterator[SseMessage]:
         """The events that this chunk completes. An incomplete event at the end of the stream is dropped."""
-        for line in self._lines(chunk):
-            if line:
-                self._parse_line(line)
-            elif event := self._dispatch():
-                yield event
-
-    def _lines(self, chunk: bytes) -> Iterator[bytes]:
         if not chunk:
             return
-        if self._ended_with_cr and chunk.startswith(b"\n"):
-            chunk = chunk[1:]
-        self._ended_with_cr = chunk.endswith(b"\r")
-        *complete, rest = _LINE_END.split(chunk)
-        for piece in complete:
-            self._count(piece)
-            line, self._line = bytes(self._line + piece), bytearray()
-            yield self._without_mark(line)
-        self._count(rest)
+        lines, rest = self._split(chunk)
+        for line in lines:
+            if line:
+                self._count(len(line))
+                self._parse_line(line)
+            elif self._size and (event := self._dispatch()):
+                yield event
         self._line += rest
+        self._count(0)
 
-    def _count(self, piece: bytes) -> None:
-        self._size += len(piece)
-        if self._size > self._max:
+    def _split(self, chunk: bytes) -> tuple[list[bytes], bytes]:
+        """The lines that this chunk completes, and the beginning of the next."""
+        if self._ended_with_cr:
+            chunk = chunk.removeprefix(b"\n")
+        self._ended_with_cr = chunk.endswith(b"\r")
+        lines = chunk.splitlines()  # of bytes: at the three line ends of the format only
+        rest = lines.pop() if chunk and not chunk.endswith(_LINE_ENDS) else b""
+        if lines:
+            lines[0] = self._without_mark(bytes(self._line) + lines[0])
+            self._line.clear()
+        return lines, rest
+
+    def _count(self, size: int) -> None:
+        self._size += size
+        if self._size + len(self._line) > self._max:
             raise UnreadableResponse("An event of the stream is too long.")
 
     def _without_mark(self, line: bytes) -> bytes:

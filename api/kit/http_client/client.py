@@ -149,7 +149,7 @@ class Exchange:
         self._connection = connection = pool.take_idle() or await self._connect(pool)
         answer = connection.send(self._method, written, self._body, self._limits, self._deadline)
         await answer.head()
-        return Response(answer, self._limits, self._translate)
+        return Response(answer, self._limits, self._translate, turns=self._pools.turns)
 
     async def _connect(self, pool: ConnectionPool) -> HttpConnection:
         try:

@@ -12,6 +12,7 @@ from api.kit.http_client.connection import HttpConnection
 from api.kit.http_client.dialer import Dialer
 from api.kit.http_client.request_head import origin_lines
 from api.kit.transport_errors import ConnectionFailed
+from api.kit.turns import Turns
 
 MAX_CONNECTIONS = 64
 """The most connections of one pool."""
@@ -156,6 +157,7 @@ class ConnectionPools(OrderedDict[tuple[str, str, int, str], ConnectionPool]):
         self._most = most
         self._loop = asyncio.get_running_loop()
         self.ticker = Ticker(self._loop)
+        self.turns = Turns()
         self._sweeping: asyncio.TimerHandle | None = None
         self._is_closed = False
 

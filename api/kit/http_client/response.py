@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from api.kit.transport_errors import MalformedResponse, ResponseTooLarge, TransportError
+from api.kit.turns import Turns
 
 PIECE = 65_536
+STREAMED_PIECE = 16_384
+"""In bytes. What a stream is parsed into takes much longer than its transfer."""
 FREE_OF_RATIO = 65_536  # a short body that compresses well is not a bomb
 
 GZIP = zlib.MAX_WBITS | 16
@@ -26,6 +30,10 @@ class ResponseLimits:
     wire: int = 8 * 1024 * 1024
     decoded: int = 8 * 1024 * 1024
     ratio: int = 100
+
+
+ENDLESS = ResponseLimits(wire=sys.maxsize, decoded=sys.maxsize)
+"""For a stream whose parts the caller limits."""
 
 
 class ResponseSource(Protocol):
@@ -47,10 +55,15 @@ class ResponseSource(Protocol):
 class Response:
     """The head of a response, whose body is read later."""
 
-    __slots__ = ("_decoded", "_limits", "_source", "_translate", "_wire", "headers", "reason", "status")
+    __slots__ = ("_decoded", "_limits", "_source", "_translate", "_turns", "_wire", "headers", "reason", "status")
 
     def __init__(
-        self, source: ResponseSource, limits: ResponseLimits, translate: ErrorTranslator | None = None
+        self,
+        source: ResponseSource,
+        limits: ResponseLimits,
+        translate: ErrorTranslator | None = None,
+        *,
+        turns: Turns,
     ) -> None:
         self.status = source.status
         self.reason = source.reason
@@ -58,6 +71,7 @@ class Response:
         self._source = source
         self._limits = limits
         self._translate = translate
+        self._turns = turns
         self._wire = self._decoded = 0
 
     async def read(self) -> bytes:
@@ -71,9 +85,17 @@ class Response:
             raise self._translate(error) from error
 
     async def chunks(self) -> AsyncIterator[bytes]:
+        """In pieces, between which other tasks run."""
+        since_turn = 0
         try:
             async for chunk in self._chunks():
-                yield chunk
+                for start in range(0, len(chunk), STREAMED_PIECE):
+                    piece = chunk[start : start + STREAMED_PIECE]
+                    since_turn += len(piece)
+                    if since_turn > STREAMED_PIECE:
+                        await self._turns.next()
+                        since_turn = len(piece)
+                    yield piece
         except TransportError as error:
             if self._translate is None:
                 raise

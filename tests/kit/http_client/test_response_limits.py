@@ -10,7 +10,7 @@ import pytest
 
 from api.kit.egress.policy import CheckedUrl, check_url
 from api.kit.http_client.client import HttpClient
-from api.kit.http_client.response import ResponseLimits
+from api.kit.http_client.response import STREAMED_PIECE, ResponseLimits
 from api.kit.transport_errors import (
     ConnectionFailed,
     MalformedResponse,
@@ -217,3 +217,27 @@ async def test_a_cancelled_request_closes_its_connection_at_once(responder: Resp
             await asking
         await asyncio.wait_for(there.disconnected.wait(), 0.1)
         assert not any(pool.busy for pool in out._pools.values())
+
+
+async def test_other_tasks_run_between_the_pieces_of_a_stream() -> None:
+    """Sixteen streams at once, each of a megabyte, have a single piece in a turn of the loop."""
+    pieces, most = 0, 0
+
+    async def read(out: HttpClient, target: CheckedUrl) -> None:
+        nonlocal pieces
+        async with out.request("GET", target, {}, pool="a", seconds=20) as reply:
+            async for piece in reply.chunks():
+                assert len(piece) <= STREAMED_PIECE
+                pieces += len(piece) == STREAMED_PIECE
+
+    megabyte = raw(HEAD + b"Content-Length: 1048576\r\n\r\n" + bytes(1_048_576))
+    async with client_and_upstream(megabyte) as (out, target, _):
+        streams = [asyncio.create_task(read(out, target)) for _ in range(16)]
+        while not all(stream.done() for stream in streams):
+            before = pieces
+            await asyncio.sleep(0)
+            most = max(most, pieces - before)
+        await asyncio.gather(*streams)
+
+    assert pieces > 16 * 32
+    assert most <= 4  # a piece that came alone waits for no turn

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from api.kit.http_client.response import Response, ResponseLimits
 from api.kit.http_client.response_parser import ResponseParser
 from api.kit.transport_errors import ConnectionFailed, MalformedResponse, ResponseTooLarge, TransportError
+from api.kit.turns import Turns
 
 OK = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
@@ -31,7 +32,7 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
 
 async def whole(answer: ResponseParser, limits: ResponseLimits) -> ParsedResponse:
     await answer.head()
-    reply = Response(answer, limits)
+    reply = Response(answer, limits, turns=Turns())
     return reply.status, reply.reason, dict(reply.headers), await reply.read()
 
 

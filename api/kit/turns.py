@@ -1,0 +1,37 @@
+"""Long work on the event loop, in pieces between which everything else runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+
+
+class Turns:
+    """Hands out turns: however much work waits for one, a turn of the loop has a single piece of it.
+
+    Work that gave way by `asyncio.sleep(0)` would have its piece in the same turn as all other work of the kind.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._is_scheduled = False
+
+    async def next(self) -> None:
+        """To be awaited before each piece. The pieces are short: a few milliseconds at most."""
+        loop = asyncio.get_running_loop()
+        turn = loop.create_future()
+        self._waiting.append(turn)
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            loop.call_soon(self._wake)
+        await turn
+
+    def _wake(self) -> None:
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():  # its task may have been cancelled
+                turn.set_result(None)
+                break
+        self._is_scheduled = bool(self._waiting)
+        if self._is_scheduled:
+            asyncio.get_running_loop().call_soon(self._wake)
