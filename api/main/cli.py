@@ -17,6 +17,7 @@ from api.kit.storage.store import StoreUnavailable
 from api.main import commands, server_process
 from api.main.maintenance.backup import InvalidBackup, backup, restore
 from api.main.maintenance.doctor import run_doctor
+from api.main.maintenance.store_copy import store_copy
 from api.main.settings import InvalidSetting, Settings
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     table_commands.add_parser("create", help="create the table as infra/stack.yaml defines it").set_defaults(
         run=commands.table_create
     )
-    _add_backup(commands_parsers)
+    _add_moves(commands_parsers)
     doctor = commands_parsers.add_parser("doctor", help="look for problems in settings, store, keys and network")
     doctor.add_argument("--offline", action="store_true", help="make no requests to other hosts")
     doctor.set_defaults(run=run_doctor)
@@ -92,7 +93,7 @@ def _add_operator_keys(commands_parsers: Subparsers) -> None:
     revoked.set_defaults(run=commands.operator_keys_revoke)
 
 
-def _add_backup(commands_parsers: Subparsers) -> None:
+def _add_moves(commands_parsers: Subparsers) -> None:
     saved = commands_parsers.add_parser("backup", help="copy the SQLite database, also while the server runs")
     saved.set_defaults(run=backup)
     restored = commands_parsers.add_parser("restore", help="check a backup and make a database from it")
@@ -100,3 +101,9 @@ def _add_backup(commands_parsers: Subparsers) -> None:
     restored.set_defaults(run=restore)
     for command in (saved, restored):
         command.add_argument("directory", type=Path, metavar="DIR", help="the directory of the backup")
+    store = commands_parsers.add_parser("store", help="the store of the installation")
+    store_commands = store.add_subparsers(required=True, metavar="what")
+    copied = store_commands.add_parser("copy", help="copy everything into another store; stop the servers first")
+    copied.add_argument("--to", type=Path, required=True, metavar="FILE", help="the other store's settings, NAME=value")
+    copied.add_argument("--dry-run", action="store_true", help="check both stores and the keys; copy nothing")
+    copied.set_defaults(run=store_copy)

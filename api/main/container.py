@@ -34,7 +34,7 @@ from api.kit.storage.dynamodb.store import DynamoStore, dynamo_client
 from api.kit.storage.job_lease import JobLease
 from api.kit.storage.revision_cache import RevisionCache
 from api.kit.storage.sqlite import SqliteStore
-from api.kit.storage.store import Store
+from api.kit.storage.store import Key, Store
 from api.main.oauth_wiring import ConnectionComponents, SharedDeps, build_connections, service_directory
 from api.main.settings import InvalidSetting, Settings
 from api.servers.rules import Rules
@@ -54,6 +54,8 @@ from integrations import Service, services
 
 DATABASE = "plugboard.db"
 KEY_FILE = "root.key"
+COPY_MARK = Key(SYSTEM, "COPY")
+"""An item of a store into which an installation is still being copied."""
 NO_ROOT_KEY = (
     "with PLUGBOARD_STORE=dynamodb, all machines need the same root key. Set PLUGBOARD_KMS_KEY_ID to an AWS KMS key, "
     "or PLUGBOARD_ROOT_KEY to `id:base64` of 32 random bytes, created for example with: "
@@ -160,9 +162,16 @@ async def open_encrypted_store(settings: Settings, clock: Clock) -> tuple[RootKe
     """The store, and the keys that decrypt what is in it."""
     roots = open_root_keys(settings)
     store = open_store(settings, clock)
+    await _refuse_an_unfinished_copy(store)
     keyring = KeyRing(store, roots, clock)
     await keyring.ensure_permanent(SYSTEM)
     return roots, store, keyring, Vault(keyring)
+
+
+async def _refuse_an_unfinished_copy(store: Store) -> None:
+    if await store.get(COPY_MARK):
+        await store.close()
+        raise InvalidSetting("PLUGBOARD_STORE", "the store is an unfinished copy: run `plugboard store copy` again.")
 
 
 def build_tool_runtime(deps: ToolsetDeps, jobs: BackgroundJobs) -> ToolRuntime:

@@ -47,6 +47,7 @@ RUN_BY: Mapping[str, Mapping[str, str]] = {
     "docs/keys-and-backups.md": {
         "plugboard backup backup": "tests/docs/test_keys_guide.py",
         "plugboard serve": "tests/docs/test_keys_guide.py",
+        "plugboard store copy": "tests/docs/test_keys_guide.py",
         "plugboard keys rotate": "tests/docs/test_keys_guide.py",
         "openssl rand": "tests/docs/test_keys_guide.py",
     },

@@ -52,6 +52,7 @@ STORE_CALLERS = {
     "api/connections/consent/state.py",  # a browser brings no workspace: what is pending is found by a secret alone
     "api/connections/revocation/queue.py",  # what is to be revoked is of no workspace any more
     "api/audit/journal.py",  # the journal
+    "api/main/container.py",  # reads whether the store is an unfinished copy
     "api/main/maintenance/doctor.py",  # reads whether the installation's own keys exist
     "api/access/idempotency/records.py",  # reads the record of a request; the journal writes it
     "api/access/idempotency/calls.py",  # replaces what it reserved through the journal

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from api.kit.storage.dynamodb.store import DynamoClient, DynamoStore, dynamo_client
+from api.kit.storage.dynamodb.scan import ScannableDynamoStore, ScanningClient
+from api.kit.storage.dynamodb.store import dynamo_client
 from api.kit.storage.sqlite import SqliteStore
 from api.kit.storage.store import Store
 from tests.fakes.dynamodb import (
@@ -86,11 +87,11 @@ def _sqlite(folder: Path, clock: StillClock) -> Callable[[], Store]:
 
 def _dynamo(engine: str, endpoint: str, clock: StillClock) -> Callable[[], Store]:
     name = empty_table_by_stack(endpoint) if engine == "moto" else new_table(endpoint)
-    return lambda: DynamoStore(_client(endpoint), name, clock, threads=THREADS)
+    return lambda: ScannableDynamoStore(_client(endpoint), name, clock, THREADS)
 
 
 @cache
-def _client(endpoint: str) -> DynamoClient:
+def _client(endpoint: str) -> ScanningClient:
     """Takes a while to make; closing it only lets go of its connections."""
-    client: DynamoClient = dynamo_client(endpoint, THREADS, read_seconds=PATIENT_TIMEOUT)
+    client: ScanningClient = dynamo_client(endpoint, THREADS, read_seconds=PATIENT_TIMEOUT)
     return client

@@ -47,6 +47,7 @@ COLUMNS = "pk, sk, version, expires, data"
 LIVE = "(expires IS NULL OR expires > ?)"
 GET = f"SELECT {COLUMNS} FROM items WHERE pk = ? AND sk = ? AND {LIVE}"
 VERSION = f"SELECT version FROM items WHERE pk = ? AND sk = ? AND {LIVE}"
+SCAN = f"SELECT {COLUMNS} FROM items WHERE (pk, sk) > (?, ?) AND {LIVE} ORDER BY pk, sk LIMIT ?"
 WRITE_PATIENCE_SECONDS = 10.0
 READ_PATIENCE_SECONDS = 1.0
 CLEANING_PATIENCE_MS = 100
@@ -113,6 +114,10 @@ class SqliteStore:
             f"SELECT {COLUMNS} FROM items WHERE {' AND '.join(where)} ORDER BY sk {order} LIMIT ?",
             (*values, limit),
         )
+        return [_item(row) for row in rows]
+
+    async def scan(self, limit: int, after: Key | None = None) -> list[Item]:
+        rows = self._read(SCAN, (*(after or ("", "")), self._now(), limit))
         return [_item(row) for row in rows]
 
     async def write(self, *changes: Change) -> None:

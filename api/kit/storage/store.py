@@ -77,6 +77,13 @@ class Put:
     def __post_init__(self) -> None:
         object.__setattr__(self, "version", _next_version(self.condition))
 
+    @classmethod
+    def copy_of(cls, item: Item) -> Put:
+        """Puts the item of another store here, with its version."""
+        put = cls(item.key, item.data, Always(), item.expires_at)
+        object.__setattr__(put, "version", item.version)
+        return put
+
 
 @dataclass(frozen=True, slots=True)
 class Delete:
@@ -142,6 +149,14 @@ class Store(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+class ScannableStore(Store, Protocol):
+    """A store that can be read as a whole, which no request does: only commands copy an installation."""
+
+    async def scan(self, limit: int, after: Key | None = None) -> list[Item]:
+        """The next items in the engine's own order; fewer than `limit` only at the end."""
+        ...
 
 
 @runtime_checkable
