@@ -3,6 +3,7 @@
 import pytest
 
 from api.kit.storage.dynamodb.scan import ScannableDynamoStore
+from api.kit.storage.postgres.store import PostgresStore
 from api.kit.storage.sqlite import SqliteStore
 from api.kit.storage.store import IfAbsent, Item, Key, Put, Store
 from tests.fakes.still_clock import StillClock
@@ -13,7 +14,7 @@ B = Key("WS#1", "SERVER#b")
 
 async def scanned(store: Store, page: int) -> list[Item]:
     """All items, in pages."""
-    assert isinstance(store, SqliteStore | ScannableDynamoStore)
+    assert isinstance(store, SqliteStore | PostgresStore | ScannableDynamoStore)
     items = await store.scan(page)
     more = items
     while len(more) == page:

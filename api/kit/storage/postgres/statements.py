@@ -45,6 +45,10 @@ class Statements:
             f"SELECT {COLUMNS} FROM {self._name} WHERE {live.format('$3')} AND (pk, sk) IN "
             '(SELECT pk COLLATE "C", sk COLLATE "C" FROM unnest($1::text[], $2::text[]) AS wanted (pk, sk))'
         )
+        self.scan = (
+            f"SELECT {COLUMNS} FROM {self._name} WHERE (pk, sk) > ($1, $2) AND {live.format('$3')} "
+            "ORDER BY pk, sk LIMIT $4"
+        )
         self.write = _WRITE.format(table=self._name)
         self.sweep = _SWEEP.format(table=self._name)
 

@@ -71,6 +71,11 @@ class PostgresStore:
         rows = await self._read(lambda session: session.fetch(statement, *values))
         return [item_of(row) for row in rows]
 
+    async def scan(self, limit: int, after: Key | None = None) -> list[Item]:
+        start = after or Key("", "")
+        rows = await self._read(lambda session: session.fetch(self._sql.scan, *start, self._now(), limit))
+        return [item_of(row) for row in rows]
+
     async def write(self, *changes: Change) -> None:
         check_changes(changes)
         transaction = WriteTransaction(self._sql, changes, write_values(changes, self._now()))
