@@ -47,7 +47,7 @@ class Statements:
         )
         self.scan = (
             f"SELECT {COLUMNS} FROM {self._name} WHERE (pk, sk) > ($1, $2) AND {live.format('$3')} "
-            "ORDER BY pk, sk LIMIT $4"
+            "AND pk <> '' ORDER BY pk, sk LIMIT $4"  # the item about the table itself is in no partition
         )
         self.write = _WRITE.format(table=self._name)
         self.sweep = _SWEEP.format(table=self._name)
