@@ -11,7 +11,8 @@ from api.kit import transport_errors
 from api.kit.egress.policy import CheckedUrl, EgressPolicy, Origin, UrlRefused, check_url
 from api.kit.http_client.client import Exchange, HttpClient
 from api.kit.http_client.response import ENDLESS, ResponseLimits
-from integrations import Unreachable, UnreadableResponse, UpstreamError, UpstreamTimeout
+from api.kit.transport_errors import Fault
+from integrations import FailureCause, Unreachable, UnreadableResponse, UpstreamError, UpstreamTimeout
 
 AUTH_SERVER_SECONDS = 10.0
 AUTH_SERVER_LIMITS = ResponseLimits(wire=256 * 1024, decoded=256 * 1024)
@@ -109,15 +110,27 @@ def checked_url(url: str, egress: EgressPolicy) -> CheckedUrl:
     try:
         return check_url(url, egress)
     except UrlRefused as refused:
-        raise Unreachable(transport_errors.ConnectionFailed.text, sent=False) from refused
+        raise url_refused(refused) from refused
+
+
+def url_refused(refused: UrlRefused) -> Unreachable:
+    """Where the egress policy has changed since the URL was stored."""
+    return Unreachable(
+        transport_errors.ConnectionFailed.text, sent=False, cause=_cause(Fault.EGRESS_REFUSED, refused.reason)
+    )
 
 
 def to_upstream_error(error: transport_errors.TransportError) -> UpstreamError:
     """The integrations' error for an error of the HTTP client, which they do not import."""
     match error:
         case transport_errors.ConnectionFailed():
-            return Unreachable(str(error), sent=error.sent)
+            kind: type[UpstreamError] = Unreachable
         case transport_errors.TransportTimeout():
-            return UpstreamTimeout(str(error), sent=error.sent)
+            kind = UpstreamTimeout
         case _:
-            return UnreadableResponse(str(error), sent=error.sent)
+            kind = UnreadableResponse
+    return kind(str(error), sent=error.sent, cause=_cause(error.fault, error.cause))
+
+
+def _cause(fault: Fault, detail: str) -> FailureCause:
+    return FailureCause(fault.value, fault.explanation, detail)

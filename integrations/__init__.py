@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from integrations.errors import (
+    FailureCause,
     RpcErrorResponse,
     StatusRefused,
     Unreachable,
@@ -49,6 +50,7 @@ __all__ = [
     "ClientAuth",
     "ConfigField",
     "Era",
+    "FailureCause",
     "GrantRefused",
     "GrantUnavailable",
     "Http",

@@ -1,7 +1,7 @@
 """Failures of a request to an upstream. Their texts hold nothing that the caller may not see.
 
 UpstreamError
-├── Unreachable         no response: unknown name, no connection, connection lost; one text for all of these
+├── Unreachable         no response: unknown name, no connection, connection lost; `cause` tells them apart
 ├── UpstreamTimeout     the time limit of the request has passed
 ├── StatusRefused       a response that is not a success: its status and reason
 ├── UnreadableResponse  a response that violates the protocol or exceeds the size limit
@@ -10,14 +10,29 @@ UpstreamError
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class FailureCause:
+    """Why a request got no usable response."""
+
+    word: str
+    """For logs and programs."""
+    explanation: str = ""
+    """For who manages the server: what to check. It names no address."""
+    detail: str = ""
+    """For the operator's log."""
+
 
 class UpstreamError(Exception):
     """`sent`: whether the upstream may have received the request; if so, it is never sent again."""
 
-    def __init__(self, text: str, *, sent: bool = True) -> None:
+    def __init__(self, text: str, *, sent: bool = True, cause: FailureCause | None = None) -> None:
         super().__init__(text)
         self.text = text
         self.sent = sent
+        self.cause = cause
 
 
 class Unreachable(UpstreamError):

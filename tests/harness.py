@@ -13,6 +13,7 @@ import httpx2
 
 from api.access.context import partition_of
 from api.api_keys.service import make_operator_key
+from api.http.middleware import AccessLog
 from api.kit.clock import Clock
 from api.kit.crypto.vault import Sealed, SecretLocation
 from api.kit.egress.resolver import Lookup, system_lookup
@@ -148,9 +149,11 @@ def served(
     clock: Clock | None = None,
     lookup: Lookup = system_lookup,
     catalog: Mapping[str, Service] | None = None,
+    trust: ssl.SSLContext | None = None,
+    access_log: AccessLog | None = None,
 ) -> Iterator[Plugboard]:
     key = asyncio.run(_operator_key(settings, clock))
-    with listening(create_app(settings, clock, lookup=lookup, catalog=catalog)) as url:
+    with listening(create_app(settings, clock, access_log, lookup, catalog, trust)) as url:
         plugboard = Plugboard(url, settings, key)
         try:
             yield plugboard

@@ -34,7 +34,7 @@ REQUIREMENTS = {
     "EGR-13": "Nothing in a URL or a header is expanded.",
     "EGR-14": "No request can name a command to be run.",
     "EGR-15": "No request goes to Plugboard itself, or to what keeps its data and keys.",
-    "EGR-16": "Refused, unknown, closed and silent addresses look alike to whoever asked.",
+    "EGR-16": "Refused, unknown, closed and silent addresses look alike in calls; lists and checks name no address.",
     "EGR-17": "Every part of an answer is bounded, and a hostile one costs little memory.",
     "EGR-18": "Answers are asked for as they are; a compressed one is decoded within bounds or refused.",
     "EGR-19": "What nobody reads of an answer is not drained.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from itertools import count
 from typing import Any
 
@@ -68,6 +68,14 @@ class RequestMiddleware:
                 )
 
 
+def log_outcome(scope: Mapping[str, Any], outcome: str, *, failed: bool) -> None:
+    """For a response whose status does not show the outcome, as that of a tool call."""
+    state = scope["state"]
+    state["outcome"] = outcome
+    if failed:
+        state["log_level"] = "warning"
+
+
 def _as_get(scope: HTTPScope) -> HTTPScope:
     """HEAD is GET without the response body (RFC 9110), for every route and with the same guard."""
     return {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
@@ -82,9 +90,11 @@ def _request_id(scope: Scope) -> str:
 
 
 def _log_line(scope: Scope, method: str, status: int, sent_bytes: int, seconds: float) -> RequestLine:
-    context = scope["state"].get("context")  # set by the guard
+    state = scope["state"]
+    context = state.get("context")  # set by the guard
     return RequestLine(
-        request_id=scope["state"]["request_id"],
+        level=state.get("log_level", "info"),
+        request_id=state["request_id"],
         method=method,
         route=scope.get("path_template", UNSET),
         status=status,
@@ -92,4 +102,5 @@ def _log_line(scope: Scope, method: str, status: int, sent_bytes: int, seconds: 
         ms=round(seconds * 1000, 2),
         workspace=getattr(context, "workspace_id", UNSET),
         key=context.principal.id if context else UNSET,
+        outcome=state.get("outcome", UNSET),
     )

@@ -19,7 +19,10 @@ from msgspec import UNSET, UnsetType
 
 from api.kit.clock import Clock, SystemClock, rfc3339
 
-FIELDS = ("request_id", "method", "route", "status", "bytes", "ms", "workspace", "key", "detail")
+FIELDS = (
+    *("request_id", "method", "route", "status", "bytes", "ms", "workspace", "key"),
+    *("server", "agent", "outcome", "cause", "detail"),
+)
 
 _encode = msgspec.json.Encoder().encode
 
@@ -34,7 +37,7 @@ class JsonLines(logging.Formatter):
 
 
 class RequestLine(msgspec.Struct):
-    """The line of one request; fields that are not set are left out. Its fields are the allowlist."""
+    """The line of one request; fields that are not set are left out. Its fields are all on the allowlist."""
 
     at: str = ""
     level: str = "info"
@@ -48,6 +51,7 @@ class RequestLine(msgspec.Struct):
     ms: float | UnsetType = UNSET
     workspace: str | UnsetType = UNSET
     key: str | UnsetType = UNSET
+    outcome: str | UnsetType = UNSET
 
 
 class RequestLog:

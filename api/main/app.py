@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import ssl
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 
@@ -87,8 +88,9 @@ def create_app(
     access_log: AccessLog | None = None,
     lookup: Lookup = system_lookup,
     catalog: Mapping[str, Service] | None = None,
+    trust: ssl.SSLContext | None = None,
 ) -> ASGIApp:
-    app = build_router_app(settings, clock, lookup=lookup, catalog=catalog)
+    app = build_router_app(settings, clock, lookup=lookup, catalog=catalog, trust=trust)
     return RequestMiddleware(FastPath(app, problem_response), access_log)
 
 
@@ -98,10 +100,11 @@ def build_router_app(
     routes: Sequence[ControllerRouterHandler] = ROUTES,
     lookup: Lookup = system_lookup,
     catalog: Mapping[str, Service] | None = None,
+    trust: ssl.SSLContext | None = None,
 ) -> Litestar:
     @asynccontextmanager
     async def running(app: Litestar) -> AsyncIterator[None]:
-        parts = await build_container(settings, clock, lookup, catalog)
+        parts = await build_container(settings, clock, lookup, catalog, trust)
         app.state.container, app.state.authenticator = parts, parts.authenticator
         app.state.ticker = parts.runtime.ticker
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -110,15 +111,15 @@ async def build_container(
     clock: Clock | None = None,
     lookup: Lookup = system_lookup,
     catalog: Mapping[str, Service] | None = None,
+    trust: ssl.SSLContext | None = None,
 ) -> Container:
     clock, catalog = clock or SystemClock(), services() if catalog is None else catalog
     roots, store, keyring, vault = await open_encrypted_store(settings, clock)
-    jobs = BackgroundJobs(clock, JobLease(store, SYSTEM, clock))
-    journal, egress = Journal(store, clock), settings.reachable
+    jobs, egress = BackgroundJobs(clock, JobLease(store, SYSTEM, clock)), settings.reachable
     peppers, keys, last_used = Peppers(vault), ApiKeyRepository(store), LastUsedRecorder(store, clock)
-    rules, key_maker = Rules(catalog, egress), KeyMaker(peppers, clock)
+    rules, key_maker, journal = Rules(catalog, egress), KeyMaker(peppers, clock), Journal(store, clock)
     authenticator = Authenticator([ApiKeyScheme(keys, peppers, last_used)], RevisionCache(store), clock)
-    outbound = HttpClient(egress, names=Resolver(lookup))
+    outbound = HttpClient(egress, names=Resolver(lookup), trust=trust)
     shared = SharedDeps(settings, store, vault, journal, clock, authenticator, lookup)
     connections = build_connections(shared, outbound, catalog)
     service_dir = service_directory(settings, catalog, connections.auth_http.vendors)

@@ -16,7 +16,7 @@ from api.toolbox.wrappers.deadline_guard import DeadlineGuard
 from api.toolbox.wrappers.failure_translator import FailureTranslator
 
 
-def toolset_for(ctx: WorkspaceContext, runtime: ToolRuntime, share: EnabledServer) -> Toolset:
+def toolset_for(ctx: WorkspaceContext, runtime: ToolRuntime, agent_id: str | None, share: EnabledServer) -> Toolset:
     """What an agent may use of one server, from the inside out: the last wrapper sees a call first."""
     server, clock = share.server, runtime.clock
     toolset: Toolset = OnDemandToolset(runtime.toolsets, ctx, server)
@@ -26,5 +26,5 @@ def toolset_for(ctx: WorkspaceContext, runtime: ToolRuntime, share: EnabledServe
     toolset = FailureTranslator(toolset, server)
     toolset = BreakerGuard(toolset, lambda: runtime.breaker(ctx.workspace_id, server))
     toolset = CallLimit(toolset, runtime.bulkheads, ctx.workspace_id, server.id)
-    toolset = CallRecorder(toolset, ctx, server, runtime.call_log, runtime.call_metrics, clock)
+    toolset = CallRecorder(toolset, ctx, server, runtime.call_log, runtime.call_metrics, clock, agent_id)
     return runtime.toolsets.kind_of(server).with_known_list(toolset, server)

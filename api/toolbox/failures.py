@@ -5,13 +5,22 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from http import HTTPStatus
 
+from api.toolbox.failure_causes import CIRCUIT_OPEN, cause_of
 from api.toolbox.output.json_size import JsonSize, measure
 from api.toolbox.output.redaction import NO_SECRETS, Redactor
 from api.toolbox.output.sanitize import clean, one_line, safe_line
 from api.toolbox.output.tool_result import Failure, FailureKind
-from integrations import RpcErrorResponse, StatusRefused, Unreachable, UpstreamError, UpstreamTimeout
+from integrations import (
+    FailureCause,
+    RpcErrorResponse,
+    StatusRefused,
+    Unreachable,
+    UpstreamError,
+    UpstreamTimeout,
+)
 
 NO_CREDENTIALS = "This server has no credentials for its current URL. Enter them again in its `config`."
 NOT_CONSENTED = "This server is not connected. A workspace manager must connect it first (`GET …/oauth/authorize`)."
@@ -22,6 +31,7 @@ CLIENT_LACKS = "The client of this server is missing required scopes: {}. Add th
 DISABLED = "The server is disabled. Enable it to use its tools."
 NOT_CONNECTED_SERVICE = "Connect this service first."
 NO_TOOLS = "This version of Plugboard has no tools for this service."
+NOT_CONNECTED_IN_TIME = "no connection in time. Nothing was sent."
 MAYBE_DONE = "It is not known whether the call was carried out."
 LONGEST_WAIT = 3600.0
 _DATA = JsonSize(32, 1000)
@@ -82,12 +92,24 @@ Problem = UpstreamError | TimeoutError | CredentialsUnavailable
 class ToolsUnavailable(Exception):
     """A server's tools are not available: a word for programs, a sentence for people."""
 
-    def __init__(self, reason: str, detail: str, *, is_down: bool = False, is_answer: bool = False) -> None:
+    def __init__(
+        self,
+        reason: str,
+        detail: str,
+        *,
+        is_down: bool = False,
+        is_answer: bool = False,
+        text: str | None = None,
+        cause: FailureCause | None = None,
+    ) -> None:
+        """`text`: for agents, if it is another than `detail`, which explains the cause to who manages the server."""
         super().__init__(detail)
         self.reason = reason
         self.detail = detail
         self.is_down = is_down
         self.is_answer = is_answer
+        self.text = text or detail
+        self.cause = cause
 
 
 def connection_ended() -> ToolsUnavailable:
@@ -95,7 +117,7 @@ def connection_ended() -> ToolsUnavailable:
 
 
 def circuit_open(text: str, retry_after: float) -> Failure:
-    return Failure(FailureKind.UPSTREAM_UNAVAILABLE, text, retry_after)
+    return Failure(FailureKind.UPSTREAM_UNAVAILABLE, text, retry_after, cause=CIRCUIT_OPEN)
 
 
 def limit_reached(text: str, retry_after: float) -> Failure:
@@ -109,30 +131,43 @@ def without_uncertainty(failure: Failure) -> str:
 
 def failure_of(error: Problem, redact: Redactor, seconds: float) -> Failure:
     if isinstance(error, CredentialsUnavailable):
-        return error.failure
+        return replace(error.failure, cause=cause_of(error, error.failure.kind))
     kind, text, retry_after = _kind_and_text(error, redact, seconds)
     is_down = _is_down(error)
-    return Failure(kind, text, retry_after, is_down=is_down, is_answer=not is_down)
+    return Failure(kind, text, retry_after, is_down=is_down, is_answer=not is_down, cause=cause_of(error))
 
 
 def unavailable(error: Problem, redact: Redactor, seconds: float) -> ToolsUnavailable:
     if isinstance(error, CredentialsUnavailable):
-        return ToolsUnavailable(_NOT_CONNECTED_REASONS.get(error.failure.kind, "unreachable"), error.text)
+        cause = cause_of(error, error.failure.kind)
+        reason = _NOT_CONNECTED_REASONS.get(error.failure.kind, "unreachable")
+        return ToolsUnavailable(reason, error.text, cause=cause)
+    cause = cause_of(error)
     if isinstance(error, TimeoutError | UpstreamTimeout):
-        return ToolsUnavailable("timeout", not_answered("no answer in time."), is_down=True)
+        is_connecting = isinstance(error, UpstreamTimeout) and not error.sent
+        text = "no connection in time." if is_connecting else "no answer in time."
+        detail = not_answered(f"{text} {cause.explanation}")
+        return ToolsUnavailable("timeout", detail, is_down=True, text=not_answered(text), cause=cause)
     failure = failure_of(error, redact, seconds)
-    return ToolsUnavailable(_reason_of(error), failure.text, is_down=failure.is_down, is_answer=failure.is_answer)
+    text = without_uncertainty(failure)
+    detail = not_answered(cause.explanation) if isinstance(error, Unreachable) and error.cause else text
+    return ToolsUnavailable(
+        _reason_of(error), detail, is_down=failure.is_down, is_answer=failure.is_answer, text=text, cause=cause
+    )
 
 
 def service_unavailable(error: Problem, redact: Redactor, seconds: float, title: str) -> ToolsUnavailable:
     """The error of a service, whose text names the service."""
+    cause = cause_of(error)
     match error:
         case StatusRefused(text=text):
-            return ToolsUnavailable(_reason_of(error), safe_line(f"{title} answered {text}.", redact))
+            return ToolsUnavailable(_reason_of(error), safe_line(f"{title} answered {text}.", redact), cause=cause)
         case Unreachable():
-            return ToolsUnavailable("unreachable", f"{title} could not be reached.")
+            text = f"{title} could not be reached. {cause.explanation}".rstrip()
+            return ToolsUnavailable("unreachable", text, cause=cause)
         case UpstreamTimeout() | TimeoutError():
-            return ToolsUnavailable("timeout", f"{title} did not answer within {seconds} s.")
+            text = f"{title} did not answer within {seconds} s. {cause.explanation}".rstrip()
+            return ToolsUnavailable("timeout", text, cause=cause)
         case _:
             return unavailable(error, redact, seconds)
 
@@ -156,7 +191,7 @@ def _kind_and_text(
 
 
 def _timed_out(seconds: float, *, sent: bool) -> str:
-    return not_answered(f"no answer within {seconds:g} s.{_maybe_done(sent)}")
+    return not_answered(f"no answer within {seconds:g} s. {MAYBE_DONE}" if sent else NOT_CONNECTED_IN_TIME)
 
 
 def _is_down(error: UpstreamError | TimeoutError) -> bool:

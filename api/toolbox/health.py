@@ -11,7 +11,9 @@ from api.kit.deadline import Deadline
 from api.servers.server import Server
 from api.toolbox.calling.bulkheads import LimitReached
 from api.toolbox.calling.circuit_breakers import BreakerHealth
+from api.toolbox.failure_log import FailureLog
 from api.toolbox.failures import ToolsUnavailable
+from api.toolbox.output.redaction import NO_SECRETS
 from api.toolbox.runtime import ToolRuntime
 from api.toolbox.toolsets.server_kind import ServerReport
 
@@ -43,6 +45,7 @@ async def check_server(ctx: WorkspaceContext, runtime: ToolRuntime, server: Serv
         with runtime.bulkheads.enter(ctx.workspace_id, server.id):
             report = await runtime.toolsets.kind_of(server).check(ctx, server, deadline)
     except ToolsUnavailable as missing:
+        FailureLog(ctx, server.id).check_failed(missing, NO_SECRETS)
         return ServerHealth(STATUS.get(missing.reason, "unreachable"), missing.detail, breaker)
     except LimitReached as limit:
         return ServerHealth("unreachable", str(limit), breaker)

@@ -17,6 +17,7 @@ from api.access.principal import Scope
 from api.errors import ConflictProblem, ValidationFailed
 from api.http.dependencies import Injected
 from api.http.fast_path import on_fast_path
+from api.http.middleware import log_outcome
 from api.http.openapi import examples
 from api.http.operations import IDEMPOTENCY_KEY, OperationDoc, Parameter, SuccessResponse, documented, get, post
 from api.http.request import AnyRequest, query_bool
@@ -27,6 +28,7 @@ from api.toolbox.listing.client_formats import Format, as_upstream, render
 from api.toolbox.output.tool_result import ToolResult
 from api.toolbox.schemas import CallDraft, CallView, CheckView, ToolsView
 from api.toolbox.service import ToolboxService
+from api.toolbox.wrappers.call_recorder import outcome_of
 
 SERVER = "/api/workspaces/{workspace_id:str}/mcp-servers/{server_id:str}"
 AGENT = "/api/workspaces/{workspace_id:str}/agents/{agent_id:str}"
@@ -144,7 +146,9 @@ async def call_tool(
 ) -> Response[bytes]:
     async def call() -> ToolResult:
         with CancelOnDisconnect(ticker, request.receive):
-            return await toolbox.call(agent_id, data.tool_name, data.args)
+            result = await toolbox.call(agent_id, data.tool_name, data.args)
+        log_outcome(request.scope, outcome_of(result), failed=result.failure is not None)
+        return result
 
     async def work() -> tuple[StoredResponse, bool]:
         result = await call()

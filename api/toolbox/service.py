@@ -49,13 +49,14 @@ class ToolboxService:
             raise NotFound(toolbox.not_found_text(name))
         deadline = Deadline(runtime.ticker, share.server.timeout_seconds)
         try:
-            return await toolset_for(self._ctx, runtime, share).call(ToolCall(agent_id, name, arguments, deadline))
+            toolset = toolset_for(self._ctx, runtime, agent_id, share)
+            return await toolset.call(ToolCall(agent_id, name, arguments, deadline))
         except UnknownTool as error:
             raise NotFound(toolbox.not_found_text(name)) from error
 
     async def list_tools(self, agent_id: str) -> ToolList:
         toolbox = self._cached_toolbox(agent_id) or await self._assemble(agent_id)
-        return agent_list(toolbox, await self._collector().collect(toolbox, self._list_deadline()))
+        return agent_list(toolbox, await self._collector(agent_id).collect(toolbox, self._list_deadline()))
 
     async def list_rendered(self, agent_id: str, form: Format) -> bytes:
         """The same, as the JSON that a client takes."""
@@ -64,7 +65,7 @@ class ToolboxService:
         cached = cache.get_unchanged(toolbox, form, version, runtime.clock.monotonic())
         if cached is not None:
             return cached
-        sources = await self._collector().collect(toolbox, self._list_deadline())
+        sources = await self._collector(agent_id).collect(toolbox, self._list_deadline())
         body = cache.get(toolbox, form, sources) or render(agent_list(toolbox, sources), FORMATS[form])
         cache.put(form, RenderedList(toolbox, sources, body, version, fresh_until(sources)))
         return body
@@ -77,8 +78,8 @@ class ToolboxService:
     async def check(self, server_id: str) -> ServerHealth:
         return await check_server(self._ctx, self._runtime, await self._server(server_id))
 
-    def _collector(self) -> SourceCollector:
-        return SourceCollector(partial(toolset_for, self._ctx, self._runtime), self._runtime.clock)
+    def _collector(self, agent_id: str | None = None) -> SourceCollector:
+        return SourceCollector(partial(toolset_for, self._ctx, self._runtime, agent_id), self._runtime.clock)
 
     def _list_deadline(self) -> Deadline:
         return Deadline(self._runtime.ticker, LIST_SECONDS)

@@ -89,12 +89,14 @@ async def upstream(
 
 
 @contextmanager
-def upstream_in_thread(responder: Responder, *, host: str = HOME, port: int = 0) -> Iterator[RawUpstream]:
+def upstream_in_thread(
+    responder: Responder, *, host: str = HOME, port: int = 0, tls: ssl.SSLContext | None = None
+) -> Iterator[RawUpstream]:
     """An upstream in a thread, for synchronous tests."""
 
     async def run() -> None:
         stopped = asyncio.Event()
-        async with upstream(responder, host=host, port=port) as here:
+        async with upstream(responder, host=host, port=port, tls=tls) as here:
             created.put((here, lambda: loop.call_soon_threadsafe(stopped.set)))
             await stopped.wait()
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from api.kit.transport_errors import Fault
 from demo.mcp_servers import (
     ECHO,
     FakeMcpServer,
@@ -91,7 +92,7 @@ def test_an_unreachable_server_is_reported(toolbox: ToolboxClient) -> None:
 
     assert (result["status"], result["detail"]) == (
         "unreachable",
-        "Error calling MCP server: The upstream could not be reached.",
+        f"Error calling MCP server: {Fault.CONNECTION_REFUSED.explanation}",
     )
 
 

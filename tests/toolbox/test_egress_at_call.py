@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import socketserver
 import threading
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ import pytest
 from api.access.context import partition_of
 from api.kit.egress.policy import EgressPolicy
 from api.kit.storage.store import Always, Key, Put
+from api.kit.transport_errors import Fault
 from api.main.container import build_container
 from api.main.settings import Settings
 from api.servers.repository import server_key
@@ -27,6 +29,9 @@ from tests.harness import Plugboard, Workspace, many_callers, served
 
 KINDS = sorted({hostile.kind for hostile in HOSTILE})
 NOT_REACHED = "Error calling MCP server: The upstream could not be reached."
+NOT_ALLOWED = f"Error calling MCP server: {Fault.EGRESS_REFUSED.explanation}"
+UNKNOWN = f"Error calling MCP server: {Fault.UNKNOWN_HOST.explanation}"
+NO_TLS = f"Error calling MCP server: {Fault.TLS_FAILED.explanation}"
 HEADER = {"authType": "header", "config": {"headerValue": "Bearer canary-egress"}}
 NONE: dict[str, Any] = {"authType": "none", "config": {}}
 MOST_SERVERS = 40
@@ -77,7 +82,7 @@ async def rewritten(settings: Settings, workspace_id: str, urls: Mapping[str, st
 
 
 async def call_list_and_check(workspace: Workspace, server_ids: Sequence[str]) -> list[str]:
-    """The errors of a check, a list and a call of each server."""
+    """The errors of a list, a check and a call of each server: agents read the same of all."""
     async with many_callers(workspace.plugboard.url, workspace.key) as http:
         notes = []
         for few in (server_ids[at : at + MOST_SERVERS] for at in range(0, len(server_ids), MOST_SERVERS)):
@@ -102,7 +107,7 @@ async def test_a_stored_hostile_url_gets_no_connection(stored: Stored, kind: str
     with connections_except(port_of(stored.plugboard)) as dialled:
         text = await call_list_and_check(stored.workspace, ids)
 
-    assert text == [NOT_REACHED] * 3 * len(ids)
+    assert Counter(text) == {NOT_REACHED: len(ids), NOT_ALLOWED: 2 * len(ids)}
     assert dialled == []
 
 
@@ -125,7 +130,7 @@ def test_a_host_that_is_no_longer_allowed_gets_no_connection(tmp_path: Path, fie
             text = asyncio.run(call_list_and_check(again, [server["id"]]))
 
     assert (checked["status"], before > 0) == ("ok", True)
-    assert text == [NOT_REACHED] * 3
+    assert text == [NOT_ALLOWED, NOT_ALLOWED, NOT_REACHED]
     assert dialled == []
     assert there.connections == before
 
@@ -145,7 +150,9 @@ def test_a_name_with_a_private_address_gets_no_connection(tmp_path: Path) -> Non
         with connections_except(port_of(plugboard)) as dialled:
             text = asyncio.run(call_list_and_check(workspace, ids))
 
-    assert text == [NOT_REACHED] * 3 * len(LEADING_INSIDE)
+    unknown = sum(not case.answers for case in LEADING_INSIDE)
+    blocked = len(LEADING_INSIDE) - unknown
+    assert Counter(text) == Counter({NOT_REACHED: unknown + blocked, UNKNOWN: 2 * unknown, NOT_ALLOWED: 2 * blocked})
     assert dialled == []
     assert canary.connections == 0
 
@@ -180,7 +187,7 @@ def test_a_name_that_alternates_between_public_and_private_addresses_never_conne
         with connections_except(port_of(plugboard)) as dialled:
             results = [workspace.admin.post(f"{workspace.servers}/{server['id']}/check").json() for _ in range(120)]
 
-    assert {result["detail"] for result in results} == {NOT_REACHED}
+    assert Counter(result["detail"] for result in results) == {NO_TLS: 40, NOT_ALLOWED: 80}
     assert canary.connections == 0
     assert len(connections) == 40
     assert dialled == [("127.0.0.2", canary.port)] * 40

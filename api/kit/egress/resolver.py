@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 
 from api.kit.egress.ip_ranges import Address
 from api.kit.egress.policy import EgressPolicy
-from api.kit.transport_errors import AddressBlocked, ConnectionFailed, TransportTimeout
+from api.kit.transport_errors import AddressBlocked, ConnectionFailed, Fault, TransportTimeout
 
 SECONDS = 2.0
 THREADS, THREADS_OF_ONE = 64, 8
@@ -48,7 +48,7 @@ class Resolver:
         """The current addresses of `name`, without duplicates. No `owner` can delay the others."""
         is_full = self._waiting[owner] >= MAX_WAITING_OF_ONE or self._waiting.total() >= MAX_WAITING
         if is_full or self._hanging[name] >= MAX_HANGING:
-            raise ConnectionFailed("too many names are being resolved", sent=False)
+            raise ConnectionFailed("too many names are being resolved", sent=False, fault=Fault.LOOKUP_FAILED)
         self._waiting[owner] += 1
         try:
             answers = await self._resolve(name, owner)
@@ -66,9 +66,10 @@ class Resolver:
             if pending:
                 self._hanging[name] += 1
                 pending.add_done_callback(lambda _: _decrement(self._hanging, name))
-            raise TransportTimeout(f"{name} was not resolved in {self._seconds} s", sent=False) from None
+            cause = f"{name} was not resolved in {self._seconds} s"
+            raise TransportTimeout(cause, sent=False, fault=Fault.LOOKUP_FAILED) from None
         except (OSError, UnicodeError) as error:
-            raise ConnectionFailed(f"{name} was not resolved: {error}", sent=False) from None
+            raise ConnectionFailed(f"{name} was not resolved: {error}", sent=False, fault=_fault_of(error)) from None
 
     async def _acquire_turn(self, owner: str) -> Callable[[], None]:
         """Wait for a turn. Returns the function that releases it, to be called when the thread has returned."""
@@ -106,6 +107,11 @@ def _run_lookup(lookup: Lookup, name: str, loop: asyncio.AbstractEventLoop, pend
             loop.call_soon_threadsafe(complete)
 
 
+def _fault_of(error: Exception) -> Fault:
+    is_temporary = isinstance(error, socket.gaierror) and error.errno in (socket.EAI_AGAIN, socket.EAI_FAIL)
+    return Fault.LOOKUP_FAILED if is_temporary else Fault.UNKNOWN_HOST
+
+
 def _on_return(release: Callable[[], None], pending: PendingLookup) -> None:
     pending.exception()  # marks the exception as retrieved
     release()
@@ -125,7 +131,7 @@ def _decrement(counter: Counter[str], key: str) -> None:
 def check_answers(name: str, answers: Sequence[str], egress: EgressPolicy) -> list[Address]:
     """A public address beside a private one indicates DNS rebinding, so one bad address refuses the name."""
     if not answers:
-        raise ConnectionFailed(f"{name} has no address", sent=False)
+        raise ConnectionFailed(f"{name} has no address", sent=False, fault=Fault.UNKNOWN_HOST)
     if len(answers) > MAX_ANSWERS:
         raise AddressBlocked(f"{name} has {len(answers)} addresses")
     return list(dict.fromkeys(check_address(name, answer, egress) for answer in answers))

@@ -19,7 +19,7 @@ from api.kit.http_client.dialer import Dialer
 from api.kit.http_client.pool import ConnectionPool, ConnectionPools
 from api.kit.http_client.request_head import encode_head
 from api.kit.http_client.response import ErrorTranslator, Response, ResponseLimits
-from api.kit.transport_errors import TransportError, TransportTimeout
+from api.kit.transport_errors import Fault, TransportError, TransportTimeout
 
 MAX_POOLS = 256
 USUAL = ResponseLimits()
@@ -154,9 +154,9 @@ class Exchange:
     async def _connect(self, pool: ConnectionPool) -> HttpConnection:
         try:
             with self._deadline.enforce():
-                return await pool.connect(self._target)
+                return await pool.connect(self._target, self._deadline)
         except TimeoutError:
-            raise TransportTimeout("no connection", sent=False) from None
+            raise TransportTimeout("no free connection", sent=False, fault=Fault.CONNECTIONS_BUSY) from None
 
     def _leave(self) -> None:
         """A response that was not read to its end is not drained: the connection is closed."""

@@ -6,10 +6,10 @@ import asyncio
 from collections import OrderedDict, deque
 from contextlib import suppress
 
-from api.kit.deadline import Ticker
+from api.kit.deadline import Deadline, Ticker
 from api.kit.egress.policy import CheckedUrl
 from api.kit.http_client.connection import HttpConnection
-from api.kit.http_client.dialer import Dialer
+from api.kit.http_client.dialer import CONNECT_SECONDS, Dialer
 from api.kit.http_client.request_head import origin_lines
 from api.kit.transport_errors import ConnectionFailed
 from api.kit.turns import Turns
@@ -19,6 +19,8 @@ MAX_CONNECTIONS = 64
 IDLE_SECONDS = 4.0
 """Less than Node's five: a request on a connection that the upstream closes meanwhile is lost, and not repeated."""
 SWEEP_SECONDS = 1.0
+CONNECT_SHARE = 0.8
+"""Of the time that is left for a request: a connection that takes longer leaves none for the response."""
 
 
 class ConnectionPool:
@@ -68,15 +70,16 @@ class ConnectionPool:
             connection.abort()
         return None
 
-    async def connect(self, target: CheckedUrl) -> HttpConnection:
+    async def connect(self, target: CheckedUrl, deadline: Deadline) -> HttpConnection:
         """Waits for a connection or a free place. The caller releases either exactly once."""
         connection = await self._acquire()
         if connection is not None and connection.is_usable:
             return connection
         connection = None
+        seconds = min(CONNECT_SECONDS, CONNECT_SHARE * deadline.remaining())
         try:
             connection = await self._dialling.connect(
-                target, lambda: HttpConnection(self._ticker, self._lost), self._owner
+                target, lambda: HttpConnection(self._ticker, self._lost), self._owner, seconds
             )
         finally:
             if connection is None:

@@ -196,7 +196,7 @@ class ResponseParser:
             return
         coding = self.headers.get("transfer-encoding")
         if coding is not None and coding.lower() != "chunked":
-            self._refuse(MalformedResponse(f"sent as {coding!r}"))
+            self._refuse(MalformedResponse("sent in an unknown transfer coding"))
         self.status = status
         self.has_head = True
         self._until_close = coding is None and "content-length" not in self.headers

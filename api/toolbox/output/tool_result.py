@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from integrations import FailureCause
+
 
 class FailureKind(StrEnum):
     """All kinds of failures; the values are part of the API."""
@@ -46,6 +48,9 @@ class Failure:
 
     is_begun: bool = False
     """A part was done before it failed."""
+
+    cause: FailureCause | None = None
+    """For who manages the server, and for the operator's log."""
 
     @property
     def is_never_done(self) -> bool:

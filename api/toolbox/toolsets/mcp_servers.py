@@ -7,7 +7,6 @@ from collections.abc import Callable
 from api.access.context import WorkspaceContext
 from api.kit.deadline import Deadline
 from api.kit.egress.policy import UrlRefused, check_url
-from api.kit.transport_errors import ConnectionFailed
 from api.servers.server import Server
 from api.toolbox.failures import CredentialsUnavailable, unavailable
 from api.toolbox.output.redaction import NO_SECRETS
@@ -18,8 +17,8 @@ from api.toolbox.toolsets.mcp_toolset import McpToolset
 from api.toolbox.toolsets.server_kind import ServerKind, ServerReport
 from api.toolbox.toolsets.tool_catalog import ListVersion
 from api.toolbox.toolsets.toolset import Toolset
-from api.upstream_http import UpstreamHttp
-from integrations import Era, McpClient, Unreachable, UpstreamError
+from api.upstream_http import UpstreamHttp, url_refused
+from integrations import Era, McpClient, UpstreamError
 
 MAX_INFO = 200
 
@@ -58,7 +57,7 @@ class McpServers(ServerKind):
         try:
             origin = check_url(server.url or "", deps.egress).origin
         except UrlRefused as refused:  # the policy has changed since the URL was stored
-            raise Unreachable(ConnectionFailed.text, sent=False) from refused
+            raise url_refused(refused) from refused
         credentials = await deps.credentials.open(ctx, server)
         era = await protocols.get(server) if remember else None
         http = UpstreamHttp(

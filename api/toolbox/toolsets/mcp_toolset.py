@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 from api.kit.clock import Clock
 from api.kit.deadline import Deadline, Ticker
 from api.servers.server import Server
 from api.toolbox.credentials.static import UpstreamCredentials
+from api.toolbox.failure_causes import cause_of
 from api.toolbox.output import results
 from api.toolbox.output.redaction import Redactor
 from api.toolbox.output.tool_result import ToolResult
@@ -143,7 +145,7 @@ class McpToolset(Toolset):
         """One request at a time, shared by all callers."""
         if self._listing is None or self._listing.done():
             self._listing = asyncio.create_task(self._list())
-            self._listing.add_done_callback(_retrieved)
+            self._listing.add_done_callback(partial(_log_failure, self.server.id))
         return self._listing
 
     async def _list(self) -> ToolCatalog:
@@ -178,7 +180,8 @@ def _bounded(
         raise UnreadableResponse(TOO_DEEP) from error
 
 
-def _retrieved(task: asyncio.Task[ToolCatalog]) -> None:
+def _log_failure(server_id: str, task: asyncio.Task[ToolCatalog]) -> None:
     """A failure in the background is logged only; the next list reports it."""
     if not task.cancelled() and (error := task.exception()):
-        log.info("tools not listed: %s", type(error).__name__)
+        cause = cause_of(error, type(error).__name__)
+        log.info("tools not fetched", extra={"server": server_id, "cause": cause.word})

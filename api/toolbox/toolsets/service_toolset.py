@@ -12,6 +12,7 @@ from api.kit.deadline import Deadline
 from api.kit.http_client.client import Exchange
 from api.servers.server import Server
 from api.toolbox.credentials.static import UpstreamCredentials
+from api.toolbox.failure_causes import cause_of
 from api.toolbox.failures import CredentialsUnavailable
 from api.toolbox.output import results
 from api.toolbox.output.redaction import Redactor
@@ -117,11 +118,11 @@ class ServiceToolset(Toolset):
         except CredentialsUnavailable as error:
             if not client.has_written:  # it becomes a result where all such failures do
                 raise
-            text = f"{error.failure.text} {HALF_DONE}"
-            return results.failed(replace(error.failure, text=text, is_begun=True))
+            text, cause = f"{error.failure.text} {HALF_DONE}", cause_of(error, error.failure.kind)
+            return results.failed(replace(error.failure, text=text, is_begun=True, cause=cause))
         except (ToolFailed, StatusRefused, UnreadableResponse, TimeoutError, *ODD) as error:
             failure = self._failure(error, tool, has_written=client.has_written)
-            return results.failed(replace(failure, is_begun=client.has_written))
+            return results.failed(replace(failure, is_begun=client.has_written, cause=cause_of(error, failure.kind)))
         finally:
             self._busy -= 1
             self._left.set()

@@ -30,7 +30,7 @@ class BreakerGuard(ToolsetWrapper):
             tools = await self._inner.list_tools(deadline)
             is_answered = True
         except ToolsUnavailable as missing:
-            broken = missing.detail if missing.is_down else None
+            broken = missing.text if missing.is_down else None
             is_answered = missing.is_answer
             raise
         finally:
