@@ -28,6 +28,10 @@ help:  ## list the targets
 	@$(PIP) --require-hashes -r requirements-dev.lock
 	@touch $@
 
+.venv/.demonstrates: demo/requirements.lock .venv/.runs
+	@$(PIP) --require-hashes -r demo/requirements.lock
+	@touch $@
+
 setup: .venv/.develops  ## make .venv with everything in it
 
 run: .venv/.runs  ## set up if needed, then serve on http://127.0.0.1:8400
@@ -36,7 +40,7 @@ run: .venv/.runs  ## set up if needed, then serve on http://127.0.0.1:8400
 demo: .venv/.runs  ## a small MCP server to try Plugboard with, on http://127.0.0.1:8401/mcp
 	@$(BIN)/python -m demo.weather $(ARGS)
 
-demo-oauth: .venv/.develops  ## the five services and an MCP server to try Connect with, and data for their tools, on http://127.0.0.1:8402
+demo-oauth: .venv/.demonstrates  ## the five services and an MCP server to try Connect with, and data for their tools, on http://127.0.0.1:8402
 	@$(BIN)/python -m demo.oauth_provider.server --consent page $(ARGS)
 
 test: .venv/.develops  ## set up if needed, then the tests that need nothing but Python, except the slow ones
@@ -81,6 +85,7 @@ bench: .venv/.develops  ## measure, as ratios to a bare route in the same run
 lock: .venv/.develops  ## resolve the dependencies anew (needs uv)
 	$(LOCK) --extra build pyproject.toml -o requirements.lock
 	$(LOCK) --extra build --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
+	$(LOCK) -c requirements-dev.lock demo/requirements.in -o demo/requirements.lock
 	$(LOCK) tests/real/servers.in -o tests/real/servers.lock
 	$(LOCK) tests/real/proxy.in -o tests/real/proxy.lock
 

@@ -5,10 +5,11 @@ It speaks MCP 2026-07-28, where each request says all there is to say, and answe
 
 import argparse
 import json
-import sys
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from demo.arguments import HOST, add_port, free_port
 
 Json = dict[str, Any]
 NEWEST, EARLIER = "2026-07-28", "2025-11-25"
@@ -76,14 +77,14 @@ class Weather(BaseHTTPRequestHandler):
         self.send_error(405)  # it sends no messages of its own
 
 
-parser = argparse.ArgumentParser(description="An MCP server with made-up weather, to try Plugboard with.")
-parser.add_argument("port", nargs="?", type=int, default=8401, help="8401 where none is given")
-host, port = "127.0.0.1", parser.parse_args().port
-try:
-    server = ThreadingHTTPServer((host, port), Weather)
-except OSError as error:
-    parser.exit(1, f"Port {port} of {host} cannot be used ({error.strerror}). Choose another: make demo ARGS=8461\n")
-sys.stdout.write(f"The weather server is at http://{host}:{port}/mcp. Ctrl-C stops it. Its requests follow:\n")
-sys.stdout.flush()
-with suppress(KeyboardInterrupt), server:
-    server.serve_forever()
+def main() -> None:
+    parser = argparse.ArgumentParser(description="An MCP server with made-up weather, to try Plugboard with.")
+    add_port(parser, 8401)
+    port = free_port(parser, parser.parse_args(), "demo")
+    print(f"The weather server is at http://{HOST}:{port}/mcp. Ctrl-C stops it. Its requests follow:", flush=True)  # noqa: T201  a program that says so
+    with suppress(KeyboardInterrupt), ThreadingHTTPServer((HOST, port), Weather) as server:
+        server.serve_forever()
+
+
+if __name__ == "__main__":
+    main()

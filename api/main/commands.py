@@ -29,6 +29,7 @@ from api.main import server_process
 from api.main.app import build_router_app
 from api.main.container import DATABASE, Container, build_container
 from api.main.environment_check import environment_problems
+from api.main.greeting import base_url, greeting
 from api.main.settings import InvalidSetting, Settings
 from api.workspaces.schemas import WorkspaceDraft
 from api.workspaces.service import CreatedWorkspace, setup_context
@@ -37,7 +38,6 @@ from integrations import services
 FIRST_WORKSPACE = "My workspace"
 SAME_ENVIRONMENT = "Run the command in the server's directory and with the server's environment variables."
 NEW_DATABASE = " To make a new database here, add --new."
-WILDCARD_HOSTS = ("0.0.0.0", "::")  # noqa: S104  # reachable on 127.0.0.1 from the same machine
 DRAIN_SECONDS = 35  # an upstream request may take 30
 UVICORN_OPTIONS: dict[str, Any] = {
     "loop": "uvloop",
@@ -58,8 +58,10 @@ def serve(settings: Settings) -> None:
         sys.stderr.write(f"plugboard: {problem}\n")
     first = asyncio.run(_prepare(settings))
     if first:
-        _greet(settings, first)
-    _print_result(f"Serving on {_url(settings)}, described at {_url(settings)}/docs. Ctrl-C stops it. The log follows:")
+        _print_result(greeting(settings, first))
+    _print_result(
+        f"Serving on {base_url(settings)}, described at {base_url(settings)}/docs. Ctrl-C stops it. The log follows:"
+    )
     logs.configure()
     server_process.run(settings, **UVICORN_OPTIONS)
 
@@ -228,29 +230,6 @@ def _under_old_keys(usage: KeyUsage) -> str:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _greet(settings: Settings, created: CreatedWorkspace) -> None:
-    url = f"{_url(settings)}/api/workspaces/{created.workspace.id}"
-    key = created.key.reveal_text()
-    _print_result(
-        f"""
-Created a first workspace and its admin key. Keep the key: it cannot be shown again.
-
-  workspace  {created.workspace.id}
-  API key    {key}
-
-README.md continues from here. Its quick start and the guides need these two lines:
-
-  URL={url}
-  KEY={key}
-"""
-    )
-
-
-def _url(settings: Settings) -> str:
-    host = "127.0.0.1" if settings.host in WILDCARD_HOSTS else settings.host
-    return f"http://{host}:{settings.port}"
 
 
 def _print_result(text: str) -> None:

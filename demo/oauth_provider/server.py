@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 import uvicorn
 
+from demo.arguments import HOST, add_port, free_port
 from demo.oauth_provider.admin import NOT_FOUND, Admin
 from demo.oauth_provider.endpoints import AuthorizationServer, Endpoint
 from demo.oauth_provider.faults import Fault
@@ -293,15 +294,16 @@ def oauth_provider() -> Iterator[OAuthProvider]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="A provider to try Connect with, without an account anywhere.")
-    parser.add_argument("--port", type=int, default=8402)
+    add_port(parser, 8402)
     parser.add_argument("--consent", choices=("page", "at once", "deny"), default="page")
     chosen = parser.parse_args()
+    port = free_port(parser, chosen, "demo-oauth")
     server = OAuthProvider(chosen.consent)
-    server.start(f"http://127.0.0.1:{chosen.port}")
+    server.start(f"http://{HOST}:{port}")
     _print_instructions(server)
     uvicorn.run(
         asgi_app(server),
-        port=chosen.port,
+        port=port,
         http=AbortableHttpProtocol,
         log_level="warning",
         timeout_graceful_shutdown=2,  # held requests are dropped, so that the process can stop
@@ -312,6 +314,8 @@ def _print_instructions(server: OAuthProvider) -> None:
     exports = [f"export {name}={value}" for name, value in server.environment().items()]
     server.tenant("demo").add_client("demo-machine", secret="demo-secret", grants=("client_credentials",))
     lines = [
+        f"The five services and an MCP server with OAuth are at {server.origin}. Ctrl-C stops them.",
+        "",
         "In the terminal in which you start Plugboard, before `make run` (stop it first if it runs):",
         "",
         *exports,

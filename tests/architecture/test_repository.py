@@ -18,7 +18,7 @@ PROJECT = Path(__file__).parents[2]
 REGISTRIES = ["py" + "pi.org", "python" + "hosted.org", "npm" + "js.org", "npm" + "js.com", "deb." + "debian.org"]
 NOT_OURS = {".git", ".venv", "var", "node_modules", "__pycache__", "results", "build", "dist"}
 LOCKS = ["requirements.lock", "requirements-dev.lock"]
-LOCKS_OF_OTHERS = ["tests/real/servers.lock", "tests/real/proxy.lock"]
+LOCKS_OF_OTHERS = ["demo/requirements.lock", "tests/real/servers.lock", "tests/real/proxy.lock"]
 NPM_LOCKS = ["tests/tools/package-lock.json", "tests/real/package-lock.json"]
 
 
@@ -100,7 +100,10 @@ def test_both_lock_files_agree() -> None:
     """`make run` and `make test` share an environment: what one installs, the other must not replace."""
     run, develop = (set(re.findall(r"^\S+==\S+", text_of(lock), re.MULTILINE)) for lock in LOCKS)
 
+    demo = set(re.findall(r"^\S+==\S+", text_of("demo/requirements.lock"), re.MULTILINE))
+
     assert run <= develop
+    assert demo <= develop
 
 
 @pytest.mark.parametrize("path", NPM_LOCKS)

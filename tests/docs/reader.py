@@ -21,7 +21,7 @@ from tests.harness import Workspace, caller
 SERVED_AT = "http://127.0.0.1:8400"
 """Where the documents say that Plugboard is."""
 DEMO_AT = "http://127.0.0.1:8401"
-WEATHER = "demo/weather.py"
+WEATHER = "demo.weather"
 OAUTH_DEMO_AT = "http://127.0.0.1:8402"
 _TO_BE_FILLED_IN = re.compile(r"^[A-Z]+=.*….*\n", re.MULTILINE)
 _FUNCTION = re.compile(r"^\w+\(\) .*\n", re.MULTILINE)
@@ -82,7 +82,7 @@ def weather_server() -> Iterator[str]:
     """What `make demo` runs."""
     port = free_port()
     popen = subprocess.Popen(
-        [sys.executable, WEATHER, str(port)], cwd=PROJECT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [sys.executable, "-m", WEATHER, str(port)], cwd=PROJECT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     url = f"http://127.0.0.1:{port}"
     try:

@@ -68,7 +68,9 @@ def test_the_demo_refuses_a_request_whose_headers_disagree_with_its_body() -> No
 
 def test_the_demo_prints_its_url() -> None:
     port = free_port()
-    with subprocess.Popen([sys.executable, WEATHER, str(port)], cwd=PROJECT, stdout=subprocess.PIPE, text=True) as demo:
+    with subprocess.Popen(
+        [sys.executable, "-m", WEATHER, str(port)], cwd=PROJECT, stdout=subprocess.PIPE, text=True
+    ) as demo:
         assert demo.stdout is not None
         printed = demo.stdout.readline()
         demo.terminate()
@@ -76,11 +78,13 @@ def test_the_demo_prints_its_url() -> None:
     assert f"http://127.0.0.1:{port}/mcp" in printed
 
 
-def test_the_demo_names_the_way_to_another_port_when_its_port_is_taken() -> None:
+@pytest.mark.parametrize("form", [[], ["--port"]], ids=["by itself", "named"])
+@pytest.mark.parametrize(("module", "target"), [(WEATHER, "demo"), ("demo.oauth_provider.server", "demo-oauth")])
+def test_a_demo_names_the_way_to_another_port_when_its_port_is_taken(module: str, target: str, form: list[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
-        command = [sys.executable, WEATHER, str(other.getsockname()[1])]
+        command = [sys.executable, "-m", module, *form, str(other.getsockname()[1])]
         refused = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
 
     assert (refused.returncode, refused.stdout) == (1, "")
-    assert "make demo ARGS=" in refused.stderr
+    assert f"Choose another: make {target} ARGS=" in refused.stderr
     assert refused.stderr.count("\n") == 1

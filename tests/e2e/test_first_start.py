@@ -19,7 +19,7 @@ import pytest
 from api.api_keys.service import make_operator_key
 from api.main.container import build_container
 from api.main.settings import Settings
-from tests.docs.reader import DEMO_AT, filled_in, functions_of, in_a_shell, is_up
+from tests.docs.reader import DEMO_AT, filled_in, functions_of, in_a_shell, is_up, weather_server
 from tests.documents import README, guide
 from tests.e2e.process import (
     COMMAND,
@@ -88,6 +88,20 @@ def test_the_tour_of_the_readme_calls_a_tool(tmp_path: Path) -> None:
         *_, answer = in_a_shell(filled_in(calls).replace(DEMO_AT, second), tmp_path, **variables)
 
     assert json.loads(answer) == json.loads(*README.blocks_in("json"))
+
+
+def test_the_first_output_shows_a_tool_call_that_works(tmp_path: Path) -> None:
+    with weather_server() as demo, serving(tmp_path / "var", PLUGBOARD_EGRESS_ALLOW="127.0.0.1/32") as process:
+        lines = process.output().partition("  URL=")
+        *_, answer = in_a_shell((lines[1] + lines[2]).partition("\n\n")[0].replace(DEMO_AT, demo), tmp_path)
+
+    assert json.loads(answer)["text"] == "Oslo: 4 °C."
+    assert "PLUGBOARD_EGRESS_ALLOW" not in process.output()
+
+
+def test_the_first_output_says_what_its_call_needs(tmp_path: Path) -> None:
+    with serving(tmp_path / "var") as process:
+        assert "start it again with\n`PLUGBOARD_EGRESS_ALLOW=127.0.0.1/32 make run`." in process.output()
 
 
 def test_the_lines_about_dynamodb_start_a_service_on_it(tmp_path: Path, moto_server: str) -> None:
