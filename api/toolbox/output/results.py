@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from api.toolbox.output.redaction import Redactor
-from api.toolbox.output.sanitize import clean_json, is_clean, shortened
+from api.toolbox.output.sanitize import clean_json, is_clean, safe_line, shortened
 from api.toolbox.output.tool_result import Failure, ToolResult
 
 MAX_TEXT = 50_000
@@ -20,10 +20,28 @@ MAX_STRUCTURED = 200_000
 MAX_MEDIA = 2_000_000
 """Bytes as written in JSON, in all images, sounds and files of one result together."""
 MAX_BLOCKS = 200
+MAX_KIND = 200
 BEGINNING = 4 * MAX_TEXT
+"""Characters of one text that are looked at. The rest is cut off, so it is not cleaned either."""
+SMALL = 32_768
+"""Bytes of JSON that are converted in a few milliseconds, whatever they are."""
+_PLAIN_FIELDS, _TEXT_FIELDS = {"content", "isError"}, {"type", "text"}
 _encode = msgspec.json.Encoder().encode
 
 Json = dict[str, Any]
+
+
+def is_small(result: Json) -> bool:
+    """Whether the result can be converted on the event loop."""
+    content = result.get("content")
+    if isinstance(content, list) and len(content) == 1 and result.keys() <= _PLAIN_FIELDS:  # as most are
+        block = content[0]
+        if isinstance(block, dict) and block.keys() == _TEXT_FIELDS and isinstance(block["text"], str):
+            return len(block["text"]) <= SMALL
+    try:
+        return len(_encode(result)) <= SMALL
+    except (RecursionError, UnicodeEncodeError):
+        return False
 
 
 def failed(failure: Failure) -> ToolResult:
@@ -62,7 +80,7 @@ def _fit_blocks(content: object, redact: Redactor) -> list[Json]:
         return blocks
     fitted, room = list[Json](), _Room()
     for block in blocks[:MAX_BLOCKS]:
-        fitted += room.fit(clean_json(block, redact))
+        fitted += room.fit(block, redact)
     if left_out := room.left_out + max(len(blocks) - MAX_BLOCKS, 0):
         note = f"[{left_out} more parts left out. Ask for less, or for the next page, to get them.]"
         fitted.append(_text_block(note))
@@ -89,16 +107,18 @@ class _Room:
         self._media = MAX_MEDIA
         self.left_out = 0
 
-    def fit(self, block: Json) -> list[Json]:
+    def fit(self, block: Json, redact: Redactor) -> list[Json]:
+        """The block cleaned, unless there is no room for it."""
         match block:
             case {"type": "text", "text": str(text)}:
-                return [block | {"text": self._cut(text)}] if self._has_room() else []
+                beginning, rest = _beginning(text, redact)
+                return [self._cut(clean_json(block | {"text": beginning}, redact), rest)] if self._has_room() else []
             case {"type": "resource", "resource": {"text": str(text)} as resource}:
-                return [block | {"resource": resource | {"text": self._cut(text)}}] if self._has_room() else []
-            case {"type": "image" | "audio" | "resource"}:
-                return [self._media_or_note(block)]
+                beginning, rest = _beginning(text, redact)
+                begun = block | {"resource": resource | {"text": beginning}}
+                return [self._cut_resource(clean_json(begun, redact), rest)] if self._has_room() else []
             case {"type": str()}:
-                return [self._media_or_note(block)]
+                return [self._media_or_note(block, redact)]
             case _:
                 return []
 
@@ -106,17 +126,42 @@ class _Room:
         self.left_out += not self._text
         return self._text > 0
 
-    def _cut(self, text: str) -> str:
-        cut = shortened(text, self._text)
-        self._text = 0 if len(cut) < len(text) else self._text - len(text)
-        return cut
+    def _cut(self, block: Json, rest: int) -> Json:
+        text = block["text"]
+        cut = shortened(text, self._text, cut_before=rest)
+        self._text = 0 if rest or len(cut) < len(text) else self._text - len(text)
+        return block | {"text": cut}
 
-    def _media_or_note(self, block: Json) -> Json:
-        size = len(_encode(block))
+    def _cut_resource(self, block: Json, rest: int) -> Json:
+        return block | {"resource": self._cut(block["resource"], rest)}
+
+    def _media_or_note(self, block: Json, redact: Redactor) -> Json:
+        if _json_size(block) > self._media:  # then it is not cleaned for nothing
+            return self._media_note(block, redact)
+        clean_block: Json = clean_json(block, redact)
+        size = len(_encode(clean_block))
         if size > self._media:
-            return _text_block(f"[{_kind(block)} of {size} bytes left out: more than is passed on.]")
+            return self._media_note(clean_block, redact)
         self._media -= size
-        return block
+        return clean_block
+
+    def _media_note(self, block: Json, redact: Redactor) -> Json:
+        kind = safe_line(_kind(block), redact, MAX_KIND)
+        return _text_block(f"[{kind} of {_json_size(block)} bytes left out: more than is passed on.]")
+
+
+def _beginning(text: str, redact: Redactor) -> tuple[str, int]:
+    """As much of the text as is looked at, and the length of the rest. No secret is cut in two."""
+    if len(text) <= BEGINNING:
+        return text, 0
+    return redact(text[: BEGINNING + redact.longest])[:BEGINNING], len(text) - BEGINNING
+
+
+def _json_size(block: Json) -> int:
+    try:
+        return len(_encode(block))
+    except UnicodeEncodeError:  # a lone surrogate, which cleaning removes
+        return 0
 
 
 def _fit_structured(value: object, redact: Redactor) -> tuple[bytes | None, str | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from api.toolbox.output.redaction import NO_SECRETS, REMOVED, Redactor
@@ -28,7 +28,7 @@ _INVISIBLE = re.compile(
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # direction: the text reads differently than it is shown
     "\U000e0000-\U000e0fff"  # tags and further selectors: whole hidden messages
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
-    "]"
+    "]+"
 )
 _SURROGATES = re.compile("[\ud800-\udfff]")
 # Emoji and the scripts of Persia and India need single joiners within words; in any other place they hide something.
@@ -39,8 +39,8 @@ _FLAG_LETTERS = "".join(map(chr, range(0x1F1E6, 0x1F200)))  # two of them make o
 _PRINTABLE_AND_INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-PART = 65_536
-"""Cleaned at once: the intermediate copies take many times the memory of the text."""
+PART = 16_384
+"""Cleaned at once: the intermediate copies take many times the memory of the text, and other threads have to wait."""
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|[。！？]")  # noqa: RUF001  full-width ones end sentences in Chinese and Japanese
 
 
@@ -48,7 +48,16 @@ def clean(text: str) -> str:
     """Without controls, terminal codes, changes of direction, tags and other invisible characters."""
     if is_clean(text):
         return text
-    return "".join(_cleaned(text[at : at + PART]) for at in range(0, len(text), PART))
+    return _cleaned(text) if len(text) <= PART else "".join(map(_cleaned, _parts(text)))
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Each ends with a line where possible, so that no terminal code is divided."""
+    start = 0
+    while start < len(text):
+        end = text.rfind("\n", start, start + PART) + 1 or start + PART
+        yield text[start:end]
+        start = end
 
 
 def is_clean(text: str) -> bool:
@@ -100,16 +109,22 @@ def one_line(text: str, limit: int) -> str:
     return line if len(line) <= limit else line[: _whole(line, limit - 1)].rstrip() + "…"
 
 
-def shortened(text: str, limit: int, rest: str = "Ask for less, or for the next page, to get the rest.") -> str:
-    """At most `limit` characters, cut at a natural end, with a note of how much is missing and how to get it."""
-    if len(text) <= limit:
+def shortened(
+    text: str, limit: int, rest: str = "Ask for less, or for the next page, to get the rest.", *, cut_before: int = 0
+) -> str:
+    """At most `limit` characters, cut at a natural end, with a note of how much is missing and how to get it.
+
+    `cut_before`: how many characters were cut off before.
+    """
+    if len(text) <= limit and not cut_before:
         return text
+    total = len(text) + cut_before
     # The note is measured with the largest number that it may contain.
-    room = limit - len(_note(len(text), len(text), rest))
+    room = limit - len(_note(total, total, rest))
     if room <= 0:
         return text[: _whole(text, max(limit - 1, 0))] + "…"[:limit]
-    kept = text[: _cut(text, room)].rstrip()
-    return kept + _note(len(text) - len(kept), len(text), rest)
+    kept = text[: _cut(text, room)].rstrip() if len(text) > room else text
+    return kept + _note(total - len(kept), total, rest)
 
 
 def _note(missing: int, total: int, rest: str) -> str:

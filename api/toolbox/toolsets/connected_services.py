@@ -16,6 +16,7 @@ from api.toolbox.failures import (
     connection_ended,
     service_unavailable,
 )
+from api.toolbox.output.conversion import LargeResults
 from api.toolbox.output.redaction import NO_SECRETS
 from api.toolbox.toolsets.dependencies import ToolsetDeps
 from api.toolbox.toolsets.server_kind import ServerKind, ServerReport
@@ -55,7 +56,8 @@ class ConnectedServices(ServerKind):
         credentials = await self._deps.credentials.open(ctx, server)
         http, base_url = services.upstream(ctx, server, credentials), services.base_url(server)
         title = services.services[server.service_type].title
-        return ServiceToolset(server, credentials, http, toolkit, tools, base_url, title)
+        large_results = LargeResults(self._deps.conversion, ctx.workspace_id)
+        return ServiceToolset(server, credentials, http, toolkit, tools, base_url, title, large_results)
 
     def with_known_list(self, toolset: Toolset, server: Server) -> Toolset:
         return ServiceToolList(toolset, server, self._deps.services.tools(server.service_type))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from api.kit.clock import Clock
 from api.kit.deadline import Ticker
 from api.kit.egress.policy import EgressPolicy
+from api.kit.fair_thread import FairThread
 from api.kit.http_client.client import HttpClient
 from api.kit.storage.store import Store
 from api.toolbox.credentials.static import CredentialStore
@@ -22,3 +23,5 @@ class ToolsetDeps:
     services: ServiceDirectory
     clock: Clock
     ticker: Ticker
+    conversion: FairThread = field(default_factory=FairThread)
+    """Converts large results."""

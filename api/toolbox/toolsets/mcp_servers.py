@@ -9,6 +9,7 @@ from api.kit.deadline import Deadline
 from api.kit.egress.policy import UrlRefused, check_url
 from api.servers.server import Server
 from api.toolbox.failures import CredentialsUnavailable, unavailable
+from api.toolbox.output.conversion import LargeResults
 from api.toolbox.output.redaction import NO_SECRETS
 from api.toolbox.output.sanitize import safe_line
 from api.toolbox.protocol_repository import ProtocolRepository
@@ -73,7 +74,8 @@ class McpServers(ServerKind):
         async def keep_era(era: Era) -> None:
             await protocols.keep(server, era)
 
-        return McpToolset(server, credentials, client, deps.clock, deps.ticker, keep_era, self._version)
+        large_results = LargeResults(deps.conversion, ctx.workspace_id)
+        return McpToolset(server, credentials, client, deps.clock, deps.ticker, keep_era, self._version, large_results)
 
 
 def _report(toolset: McpToolset, tool_count: int, left_out: int) -> ServerReport:

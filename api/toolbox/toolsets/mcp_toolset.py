@@ -14,6 +14,7 @@ from api.servers.server import Server
 from api.toolbox.credentials.static import UpstreamCredentials
 from api.toolbox.failure_causes import cause_of
 from api.toolbox.output import results
+from api.toolbox.output.conversion import Conversion, LargeResults
 from api.toolbox.output.redaction import Redactor
 from api.toolbox.output.tool_result import ToolResult
 from api.toolbox.toolsets.generic_tool import GENERIC_TOOL
@@ -42,6 +43,7 @@ class McpToolset(Toolset):
         ticker: Ticker,
         on_era: OnEra,
         version: ListVersion,
+        large_results: LargeResults,
     ) -> None:
         self.server = server
         self._credentials = credentials
@@ -50,6 +52,7 @@ class McpToolset(Toolset):
         self._ticker = ticker
         self._on_era = on_era
         self._version = version
+        self._large_results = large_results
         self._era = client.era
         self._tools: ToolCatalog | None = None
         self._listing: asyncio.Task[ToolCatalog] | None = None
@@ -95,7 +98,7 @@ class McpToolset(Toolset):
             self._leave()
         if self._client.era is not self._era:
             await self._keep_era()
-        return _bounded(results.of_tool, response, self._credentials.redact)
+        return await self._convert(results.of_tool, response)
 
     async def _call_method(self, method: str, params: Mapping[str, Any] | None) -> ToolResult:
         self._busy += 1
@@ -105,7 +108,13 @@ class McpToolset(Toolset):
             self._leave()
         await self._keep_era()
         convert = results.of_tool if method == "tools/call" else results.of_method
-        return _bounded(convert, response, self._credentials.redact)
+        return await self._convert(convert, response)
+
+    async def _convert(self, conversion: Conversion, response: dict[str, Any]) -> ToolResult:
+        try:
+            return await self._large_results.convert(conversion, response, self._credentials.redact)
+        except RecursionError as error:
+            raise UnreadableResponse(TOO_DEEP) from error
 
     async def close(self) -> None:
         """Calls under way finish first; they have deadlines."""
@@ -169,15 +178,6 @@ class McpToolset(Toolset):
         """The server may have other tools now, so the next caller fetches the list again."""
         if getattr(error, "code", None) in UNKNOWN_TOOL_CODES and self._tools is not None:
             self._replace(self._tools.as_stale())
-
-
-def _bounded(
-    convert: Callable[[dict[str, Any], Redactor], ToolResult], response: dict[str, Any], redact: Redactor
-) -> ToolResult:
-    try:
-        return convert(response, redact)
-    except RecursionError as error:
-        raise UnreadableResponse(TOO_DEEP) from error
 
 
 def _log_failure(server_id: str, task: asyncio.Task[ToolCatalog]) -> None:

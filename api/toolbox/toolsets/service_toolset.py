@@ -15,6 +15,7 @@ from api.toolbox.credentials.static import UpstreamCredentials
 from api.toolbox.failure_causes import cause_of
 from api.toolbox.failures import CredentialsUnavailable
 from api.toolbox.output import results
+from api.toolbox.output.conversion import LargeResults
 from api.toolbox.output.redaction import Redactor
 from api.toolbox.output.sanitize import safe_line
 from api.toolbox.output.tool_result import Failure, FailureKind, ToolResult
@@ -84,6 +85,7 @@ class ServiceToolset(Toolset):
         tools: ToolCatalog,
         base_url: str,
         title: str,
+        large_results: LargeResults,
     ) -> None:
         self.server = server
         self._credentials = credentials
@@ -92,6 +94,7 @@ class ServiceToolset(Toolset):
         self._tools = tools
         self._base_url = base_url
         self._title = title
+        self._large_results = large_results
         self._busy = 0
         self._left = asyncio.Event()
 
@@ -114,7 +117,7 @@ class ServiceToolset(Toolset):
         self._busy += 1
         try:
             with deadline.enforce():
-                return self._result(call.tool, await self._run(tool, client, call.parsed_arguments))
+                return await self._result(call.tool, await self._run(tool, client, call.parsed_arguments))
         except CredentialsUnavailable as error:
             if not client.has_written:  # it becomes a result where all such failures do
                 raise
@@ -127,12 +130,13 @@ class ServiceToolset(Toolset):
             self._busy -= 1
             self._left.set()
 
-    def _result(self, tool: CatalogTool, result: Result) -> ToolResult:
+    async def _result(self, tool: CatalogTool, result: Result) -> ToolResult:
         slug, structured = self.server.slug, result.structured()
         text = {"type": "text", "text": tool.with_agent_names(result.text(), slug, quoted=True)}
         if notes := structured.get("notes"):
             structured["notes"] = [tool.with_agent_names(note, slug, quoted=True) for note in notes]
-        return results.of_tool({"content": [text], "structuredContent": structured}, self.redact)
+        converted = {"content": [text], "structuredContent": structured}
+        return await self._large_results.convert(results.of_tool, converted, self.redact)
 
     async def _run(self, tool: ServiceTool, client: ServiceClient, params: Params) -> Result:
         if not self._credentials.is_ready():
