@@ -6,8 +6,8 @@ import logging
 from dataclasses import dataclass
 
 from api.access.context import WorkspaceContext
+from api.kit.redaction import Redactor
 from api.toolbox.failures import ToolsUnavailable
-from api.toolbox.output.redaction import Redactor
 from api.toolbox.output.sanitize import safe_line
 from api.toolbox.output.tool_result import Failure, FailureKind
 from integrations import FailureCause

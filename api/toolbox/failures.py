@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from http import HTTPStatus
 
+from api.kit.redaction import NO_SECRETS, Redactor
 from api.toolbox.failure_causes import CIRCUIT_OPEN, cause_of
 from api.toolbox.output.json_size import JsonSize, measure
-from api.toolbox.output.redaction import NO_SECRETS, Redactor
 from api.toolbox.output.sanitize import clean, one_line, safe_line
 from api.toolbox.output.tool_result import Failure, FailureKind
 from integrations import (

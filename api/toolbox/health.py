@@ -8,12 +8,12 @@ from typing import Literal
 
 from api.access.context import WorkspaceContext
 from api.kit.deadline import Deadline
+from api.kit.redaction import NO_SECRETS
 from api.servers.server import Server
 from api.toolbox.calling.bulkheads import LimitReached
 from api.toolbox.calling.circuit_breakers import BreakerHealth
 from api.toolbox.failure_log import FailureLog
 from api.toolbox.failures import ToolsUnavailable
-from api.toolbox.output.redaction import NO_SECRETS
 from api.toolbox.runtime import ToolRuntime
 from api.toolbox.toolsets.server_kind import ServerReport
 

@@ -23,6 +23,7 @@ from api.http.request import BODY_SECONDS, MAX_BODY_BYTES
 from api.http.server.protocol import MAX_HEAD_BYTES, LimitedHttpProtocol
 from api.kit.egress.custom_headers import MAX_HEADERS
 from api.kit.egress.policy import FIRST_UNPRIVILEGED_PORT, WIDEST_IPV4, WIDEST_IPV6
+from api.kit.redaction import SHORTEST_SECRET
 from api.kit.strict_json import MAX_DEPTH, MAX_VALUES
 from api.main.commands import DRAIN_SECONDS
 from api.main.settings import MAX_WORKERS, USUAL_PORT
@@ -32,7 +33,6 @@ from api.toolbox.calling.bulkheads import Bulkheads
 from api.toolbox.calling.circuit_breakers import FAILURES_TO_OPEN, FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS
 from api.toolbox.json_schema.normalise import MAX_BYTES as MAX_SCHEMA
 from api.toolbox.listing.client_formats import OPENAI_DESCRIPTION
-from api.toolbox.output.redaction import SHORTEST_SECRET
 from api.toolbox.output.results import MAX_BLOCKS, MAX_MEDIA, MAX_STRUCTURED, MAX_TEXT
 from api.toolbox.service import LIST_SECONDS
 from api.toolbox.tool_names import NAME_PATTERN

@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from api.kit.redaction import Redactor
 from api.toolbox.failures import (
     generic_description,
     not_answered,
@@ -10,7 +11,6 @@ from api.toolbox.failures import (
     server_of_another_workspace,
     upstream_error,
 )
-from api.toolbox.output.redaction import Redactor
 from api.toolbox.output.sanitize import MAX_ERROR, safe_line
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from api.kit.redaction import REMOVED, Redactor
 from api.main.settings import Settings
 from api.toolbox.json_schema.validation import Validator
-from api.toolbox.output.redaction import REMOVED, Redactor
 from demo.mcp_servers import McpResponse, PlainServer, SessionServer, error, event, result, stream
 from tests.fakes.stuck_server import StuckServer
 from tests.toolbox.conftest import AT_HOME

@@ -8,9 +8,9 @@ from api.access.context import WorkspaceContext
 from api.connections.tokens.access_tokens import AccessToken, AccessTokens
 from api.connections.tokens.errors import NotConnected, ReconnectRequired, TokenTemporarilyUnavailable
 from api.kit.clock import Clock
+from api.kit.redaction import NO_SECRETS, Redactor
 from api.servers.server import OAuthGrant, Server
 from api.toolbox.failures import CLIENT_LACKS, client_refused, ended, missing_scopes, not_consented, not_now
-from api.toolbox.output.redaction import NO_SECRETS, Redactor
 from integrations import StatusRefused, challenge_of
 
 MOST_SCOPES = 50

@@ -16,11 +16,11 @@ from api.connections.tokens.access_tokens import AccessTokens
 from api.kit.clock import Clock
 from api.kit.crypto.vault import Sealed, Vault
 from api.kit.egress.policy import EgressPolicy
+from api.kit.redaction import Redactor
 from api.servers.credential_binding import credential_binding, credential_location, unbind_credential
 from api.servers.server import AuthType, Server
 from api.toolbox.credentials.oauth import OAuthCredentials
 from api.toolbox.failures import no_credentials
-from api.toolbox.output.redaction import Redactor
 from integrations import StatusRefused
 
 

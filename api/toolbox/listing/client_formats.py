@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
+from api.kit.redaction import NO_SECRETS
 from api.toolbox.json_schema.flatten import Schema, with_note
 from api.toolbox.listing.tool_list import ToolList
 from api.toolbox.output.json_size import JsonSize, measure
-from api.toolbox.output.redaction import NO_SECRETS
 from api.toolbox.output.sanitize import clean, clean_json, one_line, shortened
 from api.toolbox.toolsets.tool_catalog import Tool
 

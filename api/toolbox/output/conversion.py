@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from api.kit.fair_thread import FairThread
-from api.toolbox.output.redaction import Redactor
+from api.kit.redaction import Redactor
 from api.toolbox.output.results import is_small
 from api.toolbox.output.tool_result import ToolResult
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from api.toolbox.output.redaction import Redactor
+from api.kit.redaction import Redactor
 from api.toolbox.output.sanitize import clean_json, is_clean, safe_line, shortened
 from api.toolbox.output.tool_result import Failure, ToolResult
 

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from api.toolbox.output.redaction import NO_SECRETS, REMOVED, Redactor
+from api.kit.redaction import NO_SECRETS, REMOVED, Redactor
 
 MAX_ERROR = 1000
 _LOOKED_AT = 20

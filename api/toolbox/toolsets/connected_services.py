@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from api.access.context import WorkspaceContext
 from api.kit.deadline import Deadline
+from api.kit.redaction import NO_SECRETS
 from api.servers.server import Server
 from api.toolbox.credentials.static import UpstreamCredentials
 from api.toolbox.failures import (
@@ -17,7 +18,6 @@ from api.toolbox.failures import (
     service_unavailable,
 )
 from api.toolbox.output.conversion import LargeResults
-from api.toolbox.output.redaction import NO_SECRETS
 from api.toolbox.toolsets.dependencies import ToolsetDeps
 from api.toolbox.toolsets.server_kind import ServerKind, ServerReport
 from api.toolbox.toolsets.service_toolset import ServiceToolset

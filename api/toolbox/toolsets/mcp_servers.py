@@ -7,10 +7,10 @@ from collections.abc import Callable
 from api.access.context import WorkspaceContext
 from api.kit.deadline import Deadline
 from api.kit.egress.policy import UrlRefused, check_url
+from api.kit.redaction import NO_SECRETS
 from api.servers.server import Server
 from api.toolbox.failures import CredentialsUnavailable, unavailable
 from api.toolbox.output.conversion import LargeResults
-from api.toolbox.output.redaction import NO_SECRETS
 from api.toolbox.output.sanitize import safe_line
 from api.toolbox.protocol_repository import ProtocolRepository
 from api.toolbox.toolsets.dependencies import ToolsetDeps

@@ -10,12 +10,12 @@ from typing import Any, TypeVar
 
 from api.kit.clock import Clock
 from api.kit.deadline import Deadline, Ticker
+from api.kit.redaction import Redactor
 from api.servers.server import Server
 from api.toolbox.credentials.static import UpstreamCredentials
 from api.toolbox.failure_causes import cause_of
 from api.toolbox.output import results
 from api.toolbox.output.conversion import Conversion, LargeResults
-from api.toolbox.output.redaction import Redactor
 from api.toolbox.output.tool_result import ToolResult
 from api.toolbox.toolsets.generic_tool import GENERIC_TOOL
 from api.toolbox.toolsets.tool_catalog import ListVersion, ToolCatalog

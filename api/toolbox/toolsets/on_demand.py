@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from api.access.context import WorkspaceContext
 from api.kit.deadline import Deadline
+from api.kit.redaction import NO_SECRETS, Redactor
 from api.servers.server import Server
-from api.toolbox.output.redaction import NO_SECRETS, Redactor
 from api.toolbox.output.tool_result import ToolResult
 from api.toolbox.toolsets.registry import ToolsetRegistry
 from api.toolbox.toolsets.tool_catalog import ToolCatalog

@@ -10,13 +10,13 @@ from http import HTTPStatus
 
 from api.kit.deadline import Deadline
 from api.kit.http_client.client import Exchange
+from api.kit.redaction import Redactor
 from api.servers.server import Server
 from api.toolbox.credentials.static import UpstreamCredentials
 from api.toolbox.failure_causes import cause_of
 from api.toolbox.failures import CredentialsUnavailable
 from api.toolbox.output import results
 from api.toolbox.output.conversion import LargeResults
-from api.toolbox.output.redaction import Redactor
 from api.toolbox.output.sanitize import safe_line
 from api.toolbox.output.tool_result import Failure, FailureKind, ToolResult
 from api.toolbox.toolsets.tool_catalog import CatalogTool, ToolCatalog

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from api.kit.redaction import NO_SECRETS, Redactor
 from api.toolbox.json_schema.normalise import normalise
 from api.toolbox.json_schema.validation import Validator
-from api.toolbox.output.redaction import NO_SECRETS, Redactor
 from api.toolbox.output.sanitize import clean, clean_json, shortened
 from api.toolbox.tool_names import tool_name
 from integrations import ListedTools

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from api.kit.deadline import Deadline
-from api.toolbox.output.redaction import Redactor
+from api.kit.redaction import Redactor
 from api.toolbox.output.tool_result import ToolResult
 from api.toolbox.toolsets.tool_catalog import CatalogTool, ToolCatalog
 
