@@ -21,6 +21,7 @@ from integrations.manifest import ConfigField, ManifestError, ManifestTool, OAut
 from integrations.mcp import Era, ListedTools, McpClient
 from integrations.mcp.authorization import Authorization, NotAuthorizable, challenge_of, discover, register_client
 from integrations.oauth.client_auth import is_signing_key
+from integrations.oauth.errors import STANDARD_ERRORS
 from integrations.oauth.model import (
     Account,
     AuthorizationServer,
@@ -44,6 +45,7 @@ from integrations.tool import Params, Result, ServiceTool
 from integrations.toolkits import Toolkit, load_toolkit
 
 __all__ = [
+    "STANDARD_ERRORS",
     "Account",
     "Authorization",
     "AuthorizationServer",

@@ -10,6 +10,7 @@ from typing import Literal
 
 from api.access.context import WorkspaceContext
 from api.connections.dependencies import AuthServerHttpFactory, ConfiguredService, PublicUrls
+from api.connections.grant_secrets import GrantSecrets
 from api.connections.oauth_clients import ConfiguredClient, OAuthClients
 from api.connections.repository import OAuthClientRef
 from api.errors import NotConnectable, ServiceUnavailable
@@ -54,7 +55,9 @@ class AuthorizationRequests:
         oauth_clients: OAuthClients,
         auth_http: AuthServerHttpFactory,
         public: PublicUrls,
+        grant_secrets: GrantSecrets,
     ) -> None:
+        self._grant_secrets = grant_secrets
         self._services = services
         self._oauth_clients = oauth_clients
         self._auth_http = auth_http
@@ -99,7 +102,9 @@ class AuthorizationRequests:
         provider = authorization.provider
         suffix = None if provider.promises_issuer else issuer_suffix(provider)
         redirect_uri = self._public.callback(EXTERNAL, suffix)
-        scopes = _requested_scopes(server, configured.scopes if configured.scopes is not None else authorization.scopes)
+        named = authorization.scopes if configured.scopes is None else configured.scopes
+        redact = await self._grant_secrets.redactor(ctx, server)
+        scopes = redact.without_secrets(_requested_scopes(server, named))
         if configured.id:
             client = await self._configured_client(ctx, server, authorization, configured)
             ref = OAuthClientRef("given", client.id, client.auth)

@@ -15,6 +15,7 @@ from api.connections.consent.state import StateStore
 from api.connections.consent.tickets import ConsentTickets
 from api.connections.dependencies import AuthServerHttpFactory, ConfiguredService, HttpAccess, PublicUrls
 from api.connections.encryption import TokenSealer
+from api.connections.grant_secrets import GrantSecrets
 from api.connections.oauth_clients import OAuthClients
 from api.connections.revocation.grant_end import GrantEnd
 from api.connections.revocation.job import RevocationJobs
@@ -77,11 +78,12 @@ def build_connections(
     auth_http = AuthServerHttpFactory(HttpAccess(outbound, settings.reachable), vendors)
     sealer = TokenSealer(shared.vault, settings.reachable)
     clients = OAuthClients(store, sealer, apps, clock)
+    secrets = GrantSecrets(store, sealer, clients)
     states = StateStore(store, sealer, clock)
     queue = _revocation_queue(shared, auth_http, apps)
     grant_end = GrantEnd(store, shared.journal, sealer, clients, queue)
     authorization_requests = AuthorizationRequests(
-        services=configured, oauth_clients=clients, auth_http=auth_http, public=public
+        services=configured, oauth_clients=clients, auth_http=auth_http, public=public, grant_secrets=secrets
     )
     refresher = TokenRefresher(
         sealer, authorization_requests=authorization_requests, oauth_clients=clients, auth_http=auth_http
@@ -98,7 +100,7 @@ def build_connections(
         authorization_requests=authorization_requests,
         grant_end=grant_end,
         revocation_queue=queue,
-        tokens=AccessTokens(store, sealer, clock, refresher=refresher, grant_end=grant_end),
+        tokens=AccessTokens(store, sealer, clock, refresher=refresher, grant_end=grant_end, grant_secrets=secrets),
         consent_tickets=ConsentTickets(authorization_requests, states, sealer, public),
         consent_start=ConsentStart(states, shared.access, clients, configured),
         callback=AuthorizationCallback(store, sealer, states, shared.access, clients, exchange),

@@ -113,7 +113,9 @@ class McpAuthorizationServer(AuthorizationServer):
 
     def token_body(self, tokens: IssuedTokens) -> Json:
         refresh = {"refresh_token": tokens.refresh.text} if tokens.refresh else {}
-        scope = {"scope": " ".join(tokens.family.scopes)} if tokens.family.scopes else {}
+        leaked = [*refresh.values(), tokens.access.text] if self.tenant.behaviour.leaks_in_scopes else []
+        scopes = [*tokens.family.scopes, *leaked]
+        scope = {"scope": " ".join(scopes)} if scopes else {}
         life = expires_in(self.tenant.behaviour.expires_in)
         return {"access_token": tokens.access.text, "token_type": "Bearer", **life, **scope, **refresh}
 

@@ -41,6 +41,8 @@ class Behaviour:
     grants: tuple[str, ...] | None = None
     """The granted scopes, if they differ from the requested ones."""
     challenge_scopes: tuple[str, ...] = ()
+    leaks_in_scopes: bool = False
+    """Its scopes, and those of its MCP server, repeat the tokens."""
     demands_resource: bool = True
     demands_pkce: bool = True
     also_for: tuple[str, ...] = ()

@@ -55,7 +55,8 @@ class ProtectedMcpServer:
             )
         needed = REQUIRED_SCOPES.get(_tool_name(message))
         if needed and needed not in token.family.scopes:
-            return self._forbidden(needed)
+            leaked = f" {token.text} {token.text.encode().hex()}" if self._tenant.behaviour.leaks_in_scopes else ""
+            return self._forbidden(needed + leaked)
         seen = McpRequest(request.method, request.path, request.headers, message)
         return _to_response(self._reply(seen, token))
 

@@ -34,7 +34,7 @@ CLIENT_ERRORS = frozenset({"invalid_client", "unauthorized_client"})
 
 _ACCESS = re.compile(r"[\x21-\x7e]{1,16384}")
 _REFRESH = re.compile(r"[\x20-\x7e]{1,16384}")
-_SCOPE = re.compile(r"[\x21-\x7e]{1,256}")
+_SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,256}")  # RFC 6749 section 3.3
 _NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?")
 _CODE = re.compile(r"[a-z0-9_]{1,64}")
 

@@ -30,7 +30,7 @@ from api.kit.crypto.envelope import CannotOpen
 from api.kit.storage.store import Store
 from api.servers.records import ServerRecords
 from api.servers.server import OAuthGrant, Server
-from integrations import AuthorizationServer, GrantRefused, GrantUnavailable
+from integrations import STANDARD_ERRORS, AuthorizationServer, GrantRefused, GrantUnavailable
 
 MAX_CODE = 4096
 DENIED = "access_denied"
@@ -156,6 +156,9 @@ def _check_issuer(request: CallbackRequest, provider: AuthorizationServer) -> No
 
 
 def _reason(failure: ConnectFailed) -> str:
-    """The reason for the log, with the error code of the authorization server."""
+    """The reason for the log, with the error code of the authorization server if it is a standard one: any other
+    word may be a secret."""
     refusal = failure.__cause__
-    return f"{failure.code} ({refusal.error})" if isinstance(refusal, GrantRefused) else failure.code
+    if not isinstance(refusal, GrantRefused):
+        return failure.code
+    return f"{failure.code} ({refusal.error if refusal.error in STANDARD_ERRORS else 'a non-standard error code'})"

@@ -14,12 +14,14 @@ from api.connections.consent.errors import NotAllowed, ServerChanged
 from api.connections.consent.state import AuthorizationState
 from api.connections.dependencies import AuthServerHttpFactory, ConfiguredService
 from api.connections.encryption import TokenSealer
+from api.connections.grant_secrets import present
 from api.connections.oauth_clients import OAuthClients
 from api.connections.repository import Grant, GrantRepository, ReceivedTokens
 from api.connections.revocation.grant_end import GrantEnd
 from api.errors import NotFound, Unauthorized
 from api.kit.clock import Clock, rfc3339
 from api.kit.crypto.data_keys import NoDataKey
+from api.kit.redaction import Redactor
 from api.kit.storage.conflict_retry import retry_on_conflict
 from api.kit.storage.store import Change, Store
 from api.servers.records import ServerRecords
@@ -138,7 +140,9 @@ class CodeExchange:
             if error.error == "invalid_client" and pending.client.kind == "registered":
                 await self._oauth_clients.forget(ctx, provider.identity, client.id)
             raise
-        account = await self._account(ctx, server, tokens)
+        redact = Redactor(present(tokens.access, tokens.refresh, client.secret, code, verifier))
+        tokens = replace(tokens, scopes=redact.without_secrets(tokens.scopes or ()) or None)
+        account = _redacted(await self._account(ctx, server, tokens), redact)
         grant = Grant(secrets.token_hex(12), server.id, pending.provider, pending.client, pending.scopes)
         await self._writer.save(ctx, server, grant, tokens, account, client)
 
@@ -149,6 +153,10 @@ class CodeExchange:
             return Account()
         http = self._auth_http.for_server(ctx, server)
         return await account_of(configured.service, http, configured.api_base_url, tokens)
+
+
+def _redacted(account: Account, redact: Redactor) -> Account:
+    return Account(**{name: redact(value) if value else value for name, value in asdict(account).items()})
 
 
 def _connection(grant: Grant, tokens: Tokens, account: Account, old: Connection | None) -> Connection:

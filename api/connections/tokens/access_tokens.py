@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from api.access.context import WorkspaceContext
 from api.connections.encryption import TokenSealer
+from api.connections.grant_secrets import GrantSecrets, present
 from api.connections.repository import ACCESS, Grant, GrantRepository
 from api.connections.revocation.grant_end import GrantEnd
 from api.connections.tokens.active_grant import ActiveGrant
@@ -45,6 +46,9 @@ class AccessToken:
     """A valid access token."""
 
     token: str = field(repr=False)
+    secrets: frozenset[str] = field(repr=False, compare=False)
+    """All that the grant holds, which no response may repeat."""
+
     grant_id: str
     generation: int
     renew_at: float | None
@@ -84,6 +88,7 @@ class AccessTokens:
         *,
         refresher: TokenRefresher,
         grant_end: GrantEnd,
+        grant_secrets: GrantSecrets,
         policy: RefreshPolicy = DEFAULT_POLICY,
         pause: Pause = asyncio.sleep,
     ) -> None:
@@ -92,6 +97,7 @@ class AccessTokens:
         self._clock = clock
         self._refresher = refresher
         self._grant_end = grant_end
+        self._grant_secrets = grant_secrets
         self._active_grant = ActiveGrant(store, sealer, refresher)
         self._writer = TokenWriter(store, sealer, clock, grant_end=grant_end, policy=policy, pause=pause)
         self._policy = policy
@@ -169,10 +175,10 @@ class AccessTokens:
         token = await self._sealer.token(request.ctx, request.server, grant, ACCESS)
         if token is None:
             raise NotConnected
-        return self._access_token(token, grant)
+        return self._access_token(token, grant, await self._grant_secrets.of(request.ctx, request.server, grant))
 
-    def _access_token(self, token: str, grant: Grant) -> AccessToken:
-        return AccessToken(token, grant.id, grant.generation, self._renew_at(grant))
+    def _access_token(self, token: str, grant: Grant, secrets: frozenset[str]) -> AccessToken:
+        return AccessToken(token, secrets, grant.id, grant.generation, self._renew_at(grant))
 
     async def _refresh(self, key: TokenKey, grant: Grant) -> AccessToken:
         """The request is complete before the lease is taken, because the lease has to last for the response."""
@@ -189,7 +195,8 @@ class AccessTokens:
         except StoreUnavailable as error:
             return await self._open_if_usable(key, grant, error)
         refreshed = await self._writer.save(ctx, server, grant, tokens)
-        return self._access_token(tokens.access, refreshed)
+        held = present(tokens.access, tokens.refresh, request.refresh, request.client.secret)
+        return self._access_token(tokens.access, refreshed, held)
 
     async def _lease(self, ctx: WorkspaceContext, grant: Grant) -> Grant:
         """Take the lease; release it at once if storing took so long that the response could arrive after its end."""

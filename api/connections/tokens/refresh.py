@@ -18,6 +18,7 @@ from api.errors import NotConnectable, ServiceUnavailable
 from api.servers.server import Server
 from api.upstream_http import AuthServerHttp
 from integrations import (
+    STANDARD_ERRORS,
     AuthorizationServer,
     GrantRefused,
     OAuthClient,
@@ -29,10 +30,7 @@ from integrations import (
 NO_REFRESH_TOKEN = "no_refresh_token"  # noqa: S105  a reason, no token
 # These errors end the grant. The cause of any other error can be corrected, and then the grant is still valid.
 GRANT_ENDING_ERRORS = frozenset({"invalid_grant", NO_REFRESH_TOKEN})
-KNOWN_ERRORS = GRANT_ENDING_ERRORS | {
-    *("access_denied", "invalid_client", "invalid_request", "invalid_scope", "invalid_target"),
-    *("unauthorized_client", "unsupported_grant_type"),
-}
+KNOWN_ERRORS = GRANT_ENDING_ERRORS | STANDARD_ERRORS
 CLIENT_GONE = "The OAuth client that this server was connected with is no longer set up."
 
 

@@ -46,7 +46,9 @@ class OAuthCredentials:
             await self._load(rejected if isinstance(rejected, AccessToken) else None)
             return True
         if refused.status == HTTPStatus.FORBIDDEN and challenge.error == "insufficient_scope" and challenge.scopes:
-            scopes = challenge.scopes[:MOST_SCOPES]
+            scopes = self.redact.without_secrets(challenge.scopes)[:MOST_SCOPES]
+            if not scopes:
+                return False
             if self._server.oauth_grant == OAuthGrant.CLIENT_CREDENTIALS:
                 raise missing_scopes(scopes, CLIENT_LACKS)
             if await self._tokens.record_missing_scopes(self._ctx, self._server, scopes):
@@ -63,7 +65,7 @@ class OAuthCredentials:
         except TokenTemporarilyUnavailable as error:
             is_ours = self._server.oauth_grant == OAuthGrant.CLIENT_CREDENTIALS and error.is_lasting
             raise (client_refused if is_ours else not_now)(error.text, error.retry_after) from error
-        secrets = {fresh.token} | ({self._fresh.token} if self._fresh else set())
-        self.redact = Redactor(secrets)  # the old token may still occur in a later response
+        replaced = self._fresh.secrets if self._fresh else frozenset()
+        self.redact = Redactor(fresh.secrets | replaced)  # the old token may still occur in a later response
         self.headers["Authorization"] = f"Bearer {fresh.token}"
         self._fresh = fresh

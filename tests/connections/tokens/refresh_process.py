@@ -10,6 +10,7 @@ from typing import Protocol
 
 from api.access.context import WorkspaceContext
 from api.connections.dependencies import AuthServerHttpFactory
+from api.connections.grant_secrets import GrantSecrets
 from api.connections.repository import PREFIX, Grant, GrantRepository
 from api.connections.tokens.access_tokens import AccessToken, AccessTokens
 from api.connections.tokens.policy import Pause, RefreshPolicy
@@ -147,6 +148,7 @@ def with_token_refresh(
         parts.clock,
         refresher=refresher,
         grant_end=connections.grant_end,
+        grant_secrets=GrantSecrets(deps.store, connections.sealer, connections.oauth_clients),
         policy=timing,
         pause=pause,
     )

@@ -23,6 +23,7 @@ from api.access.principal import Principal, Scope
 from api.access.repository import revision_key
 from api.audit.journal import Journal
 from api.connections.encryption import TokenSealer
+from api.connections.grant_secrets import GrantSecrets
 from api.connections.oauth_clients import OAuthClients
 from api.connections.repository import ACCESS, REFRESH, Grant, GrantRepository, OAuthClientRef
 from api.connections.revocation.grant_end import GrantEnd
@@ -248,7 +249,14 @@ class Setup:
                 world.clock.advance(seconds)
 
         return AccessTokens(
-            store, sealer, world.clock, refresher=refresher, grant_end=endings, policy=QUICK, pause=pause
+            store,
+            sealer,
+            world.clock,
+            refresher=refresher,
+            grant_end=endings,
+            grant_secrets=GrantSecrets(store, sealer, clients),
+            policy=QUICK,
+            pause=pause,
         )
 
     def sealer(self) -> TokenSealer:
