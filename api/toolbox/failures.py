@@ -18,6 +18,7 @@ from integrations import (
     RpcErrorResponse,
     StatusRefused,
     Unreachable,
+    UnreadableResponse,
     UpstreamError,
     UpstreamTimeout,
 )
@@ -125,7 +126,7 @@ def limit_reached(text: str, retry_after: float) -> Failure:
 
 
 def without_uncertainty(failure: Failure) -> str:
-    """The text for later callers, whom the outcome of this call does not concern."""
+    """The text for later callers, whom the outcome of this call does not concern, and for lists."""
     return failure.text.removesuffix(f" {MAYBE_DONE}")
 
 
@@ -184,7 +185,7 @@ def _kind_and_text(
             return FailureKind.TIMEOUT, _timed_out(seconds, sent=True), None
         case UpstreamTimeout(sent=sent):
             return FailureKind.TIMEOUT, _timed_out(seconds, sent=sent), None
-        case Unreachable(sent=sent):
+        case Unreachable(sent=sent) | UnreadableResponse(sent=sent):
             return FailureKind.UPSTREAM_UNAVAILABLE, not_answered(error.text + _maybe_done(sent), redact), None
         case _:
             return FailureKind.UPSTREAM_UNAVAILABLE, not_answered(error.text, redact), None

@@ -8,14 +8,14 @@ from http import HTTPStatus
 from itertools import count
 from typing import Any
 
-from integrations.errors import RpcErrorResponse, StatusRefused, UnreadableResponse
+from integrations.errors import RpcErrorResponse, StatusRefused, UnreadableResponse, UpstreamError
 from integrations.http_port import Http
 from integrations.json_object import Json
 from integrations.mcp import detection
 from integrations.mcp.exchange import RpcOutcome
 from integrations.mcp.header_mirroring import BadAnnotation, Paths, annotated_paths, argument_headers
 from integrations.mcp.server_requests import NOBODY, Respondent
-from integrations.mcp.session import HEADER_MISMATCH, Era, McpSession, Wait, no_longer_fits
+from integrations.mcp.session import HEADER_MISMATCH, Era, McpSession, Wait, no_longer_fits, was_refused_unread
 from integrations.mcp.tools import ListedTools, listed
 
 
@@ -47,6 +47,10 @@ class McpClient:
         """To be remembered with the server; None until it is known."""
         return self._era
 
+    @property
+    def _is_modern(self) -> bool:
+        return self._era is not None and self._era.kind == "modern"
+
     async def call(self, method: str, params: Mapping[str, Any] | None = None) -> Json:
         if method == "tools/call":
             return await self._call_tool(params or {}, None)
@@ -54,9 +58,8 @@ class McpClient:
 
     async def list_tools(self) -> ListedTools:
         await self._connect()
-        is_modern = self._era is not None and self._era.kind == "modern"
-        tools = await listed(lambda params: self.call("tools/list", params), with_headers=is_modern)
-        if is_modern:
+        tools = await listed(lambda params: self.call("tools/list", params), with_headers=self._is_modern)
+        if self._is_modern:
             self._paths = {tool["name"]: paths for tool in tools.tools if (paths := _paths_of(tool))}
         return tools
 
@@ -74,7 +77,7 @@ class McpClient:
     async def _call_tool(self, params: Mapping[str, Any], tool: Mapping[str, Any] | None) -> Json:
         paths = self._paths.get(str(params.get("name"))) if tool is None else _paths_of(tool)
         outcome = await self._send("tools/call", params, paths)
-        if _wants_other_headers(outcome):  # nothing has been executed
+        if self._is_modern and _wants_other_headers(outcome):  # nothing has been executed
             await self.list_tools()
             outcome = await self._send("tools/call", params, self._paths.get(str(params.get("name"))))
         return outcome.value()
@@ -82,12 +85,22 @@ class McpClient:
     async def _send(self, method: str, params: Mapping[str, Any] | None, paths: Paths | None = None) -> RpcOutcome:
         connection = self._connection
         if connection is None or not connection.is_open:
-            connection = await self._connect()
+            connection = await self._connect_first()
         outcome = await _send_in(connection, method, params, paths)
-        if no_longer_fits(outcome, connection.era.kind) and (other := await self._reconnect(connection)):
-            return await _send_in(other, method, params, paths)
+        if no_longer_fits(outcome, connection.era.kind):
+            other = await self._reconnect(connection)
+            if other and was_refused_unread(outcome, other.era.kind):
+                return await _send_in(other, method, params, paths)
         self._was_confirmed = self._was_confirmed and outcome.error is not None
         return outcome
+
+    async def _connect_first(self) -> McpSession:
+        """What fails before the request is sent says nothing about the request."""
+        try:
+            return await self._connect()
+        except UpstreamError as error:
+            error.sent = False
+            raise
 
     async def _connect(self) -> McpSession:
         if self._connection is not None and self._connection.is_open:
@@ -139,6 +152,7 @@ def _paths_of(tool: Mapping[str, Any]) -> Paths:
 
 
 def _wants_other_headers(outcome: RpcOutcome) -> bool:
+    """In 2026-07-28. In every other version the code has no meaning, or one of the server's own."""
     return (
         outcome.error is not None
         and outcome.status == HTTPStatus.BAD_REQUEST

@@ -68,6 +68,13 @@ def no_longer_fits(outcome: RpcOutcome, kind: Kind) -> bool:
             return isinstance(error, StatusRefused)
 
 
+def was_refused_unread(outcome: RpcOutcome, now: Kind) -> bool:
+    """Whether the server, whose kind is `now` known, cannot have executed the request: the code of a header mismatch
+    means this only where it comes from a modern server."""
+    is_mismatch = isinstance(outcome.error, RpcErrorResponse) and outcome.error.code == HEADER_MISMATCH
+    return now == "modern" or not is_mismatch
+
+
 def server_info(info: object) -> dict[str, Any]:
     """The name, title and version, shortened because they are stored."""
     if not isinstance(info, dict):

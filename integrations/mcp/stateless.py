@@ -15,6 +15,7 @@ from integrations.mcp.session import MODERN_VERSION, Era
 
 META = "io.modelcontextprotocol/"
 MAX_ROUNDS = 10
+UNANSWERABLE = "The server requested input where it may not, or too many times."
 _MAY_ASK_BACK = frozenset({"tools/call", "prompts/get", "resources/read"})
 
 
@@ -43,6 +44,7 @@ class StatelessSession:
             try:
                 answers = await inputs(self._respondent, outcome.value())
             except UnreadableResponse as error:
+                error.sent = False  # the server waits for the inputs
                 return outcome.failed(error)
             outcome = await self._post(method, lasting | answers, headers)
         return _completed(outcome)
@@ -71,7 +73,7 @@ def _completed(outcome: RpcOutcome) -> RpcOutcome:
         case {"resultType": "complete"}:
             return outcome
         case {"resultType": "input_required"}:
-            return outcome.failed(UnreadableResponse("The server requested input where it may not, or too many times."))
+            return outcome.failed(UnreadableResponse(UNANSWERABLE, sent=False))
         case {"resultType": _}:
             return outcome.failed(UnreadableResponse("The result has an unknown type."))
         case _:

@@ -22,6 +22,17 @@ SESSION = "mcp-session-id"
 DEFAULT_RETRY_MS, LONGEST_RETRY_MS = 1000, 60_000
 MAX_RESUMES = 50
 NO_REST = "The server interrupted its response, and the rest could not be read."
+# The messages of the SDKs and frameworks, in full.
+_SESSION = r"(?:mcp[ -])?session(?:[ -]?id)?"
+_NO_SESSION = re.compile(
+    r"(?:bad request:? *)?"
+    rf"(?:(?:no valid|no|invalid|missing|unknown|expired) (?:or (?:missing|invalid|expired) )?{_SESSION}"
+    r"(?: header)?(?: (?:provided|found|was provided))?"
+    rf"|{_SESSION}(?: header)? (?:(?:is |has |was )?(?:been )?(?:not found|expired|invalid|missing|required|unknown|"
+    r"terminated|closed)|does not exist|not provided)(?: in (?:the )?mcp-session-id header| or (?:has )?expired)?)"
+    r"(?:: [!-~]{1,100})?[.!]?",
+    re.IGNORECASE,
+)
 _SESSION_ID = re.compile(r"[\x21-\x7e]{1,1024}")
 
 
@@ -67,14 +78,15 @@ class StreamableSession:
         return self._session.era
 
     async def send(self, method: str, params: Mapping[str, Any] | None, headers: Mapping[str, str]) -> RpcOutcome:
-        """Repeat a request only if the session has expired, because then it was not executed."""
+        """Repeat a request only if the session has certainly expired, because then it was not executed."""
         session = self._session
         outcome = await self._send_in(session, method, params, headers)
-        if not session.has_id or not _has_expired(outcome):
+        if not session.has_id or not _may_have_expired(outcome):
             return outcome
-        if (failure := await self._renew(session)) is not None:
-            return failure
-        return await self._send_in(self._session, method, params, headers)
+        failure = await self._renew(session)
+        if not _has_expired(outcome):
+            return outcome
+        return failure or await self._send_in(self._session, method, params, headers)
 
     async def close(self) -> None:
         await self._stop_listening()
@@ -175,10 +187,18 @@ async def _notify(http: Http, url: str, headers: Mapping[str, str], body: bytes)
             pass
 
 
-def _has_expired(outcome: RpcOutcome) -> bool:
-    """Whether the session has expired: 404 as in the protocol, or 400 with a message about sessions."""
+def _may_have_expired(outcome: RpcOutcome) -> bool:
+    """Whether a new session is worth a try: 404 as in the protocol, or 400 with a message that mentions sessions."""
     if outcome.status == HTTPStatus.BAD_REQUEST and isinstance(outcome.error, RpcErrorResponse):
         return outcome.error.code in (-32000, -32001, -32600) and "session" in outcome.error.message.lower()
+    return outcome.status == HTTPStatus.NOT_FOUND
+
+
+def _has_expired(outcome: RpcOutcome) -> bool:
+    """Whether the request was refused for its session. A message that says more may come from a tool that has done
+    its work."""
+    if outcome.status == HTTPStatus.BAD_REQUEST and isinstance(outcome.error, RpcErrorResponse):
+        return _NO_SESSION.fullmatch(outcome.error.message.strip()) is not None
     return outcome.status == HTTPStatus.NOT_FOUND
 
 

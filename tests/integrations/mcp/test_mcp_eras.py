@@ -15,6 +15,7 @@ from demo.mcp_servers import (
 )
 from integrations.errors import RpcErrorResponse, StatusRefused, Unreachable, UnreadableResponse
 from integrations.mcp import Era, McpClient
+from integrations.mcp.session import Kind
 from tests.fakes.plain_http import client_of, plain_http
 
 SERVERS = [(ModernServer, "modern"), (SessionServer, "streamable"), (LegacyServer, "sse"), (PlainServer, "plain")]
@@ -217,6 +218,41 @@ async def test_a_call_with_a_malformed_response_is_sent_once(
         await client.list_tools()
 
     assert len(fake.requests_for("tools/call")) == 1
+
+
+@pytest.mark.requirement("REL-01")
+@pytest.mark.parametrize(("server", "kind"), [(SessionServer, "streamable"), (PlainServer, "plain")])
+async def test_outside_2026_07_28_the_code_of_a_header_mismatch_repeats_no_call(
+    server: type[FakeMcpServer], kind: Kind
+) -> None:
+    """There the code is the server's own, and the tool may have done its work."""
+    fake = server(tools_call=lambda request: error(request, -32020, "Sent, but the archive is full", 400))
+
+    async with client_of(fake, Era(kind)) as client:
+        await client.list_tools()
+        with pytest.raises(RpcErrorResponse, match="the archive is full"):
+            await client.call_tool("echo", {})
+
+    assert len(fake.requests_for("tools/call")) == 1
+
+
+@pytest.mark.requirement("REL-01")
+async def test_the_code_of_a_header_mismatch_repeats_no_call_at_a_server_that_becomes_plain() -> None:
+    session = SessionServer(tools_call=lambda request: error(request, -32020, "Sent, but the archive is full", 400))
+    now: list[FakeMcpServer] = [session]
+
+    class Changing(FakeMcpServer):
+        def respond(self, request: McpRequest) -> McpResponse:
+            answer = now[0].respond(request)
+            if request.method == "tools/call":
+                now[0] = PlainServer()
+            return answer
+
+    async with client_of(Changing(), Era("streamable")) as client:
+        with pytest.raises(RpcErrorResponse, match="the archive is full"):
+            await client.call_tool("echo", {})
+
+    assert now[0].requests_for("tools/call") == []
 
 
 async def test_a_plain_server_may_return_any_value() -> None:

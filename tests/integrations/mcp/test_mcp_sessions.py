@@ -13,7 +13,7 @@ from demo.mcp_servers import (
     result,
     stream,
 )
-from integrations.errors import StatusRefused, Unreachable, UnreadableResponse, UpstreamTimeout
+from integrations.errors import RpcErrorResponse, StatusRefused, Unreachable, UnreadableResponse, UpstreamTimeout
 from integrations.mcp import Era
 from tests.fakes.plain_http import client_of
 
@@ -204,6 +204,76 @@ async def test_a_refusal_of_the_legacy_endpoint_is_reported() -> None:
     async with client_of(LegacyServer(tools_call=lambda _: McpResponse(500, b"")), SSE) as client:
         with pytest.raises(StatusRefused, match="500 Internal Server Error"):
             await client.call_tool("echo", {})
+
+
+@pytest.mark.requirement("REL-01")
+@pytest.mark.parametrize(
+    "message",
+    ["The training session is booked, but the mail failed", "Session 7 was created twice", "session limit reached"],
+)
+async def test_a_refusal_that_only_mentions_a_session_does_not_repeat_the_call(message: str) -> None:
+    """The tool may have done its work."""
+    server = SessionServer(tools_call=lambda request: error(request, -32000, message, 400))
+
+    async with client_of(server, ERA) as client:
+        with pytest.raises(RpcErrorResponse, match=message):
+            await client.call_tool("echo", {})
+
+    assert len(server.requests_for("tools/call")) == 1
+
+
+async def test_after_a_refusal_that_mentions_a_session_the_next_call_has_a_new_one() -> None:
+    answers = ["This session seems to have ended a while ago", None]
+    server = SessionServer()
+    server.handlers["tools/call"] = lambda request: (
+        error(request, -32000, answer, 400) if (answer := answers.pop(0)) else result(request, {"content": []})
+    )
+
+    async with client_of(server, ERA) as client:
+        with pytest.raises(RpcErrorResponse, match="seems to have ended"):
+            await client.call_tool("echo", {})
+        await client.call_tool("echo", {})
+
+    assert [request.headers["mcp-session-id"] for request in server.requests_for("tools/call")] == [
+        "session-1",
+        "session-2",
+    ]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Bad Request: No valid session ID provided",
+        "Bad Request: Missing session ID",
+        "Bad Request: Mcp-Session-Id header is required",
+        "Bad Request: Session ID is required",
+        "Session not found",
+        "session not found.",
+        "Session not found: 4f1c-22",
+        "Invalid session ID",
+        "Invalid or expired session ID",
+        "Invalid or missing session ID",
+        "No valid session",
+        "Session has expired",
+        "Session expired",
+        "Session has been terminated",
+        "Session ID missing in mcp-session-id header",
+        "Session ID required in mcp-session-id header",
+        "Session not found or expired",
+        "Unknown session",
+    ],
+)
+async def test_a_refusal_for_its_session_repeats_the_call_in_a_new_one(message: str) -> None:
+    refusals = [message]
+    server = SessionServer()
+    server.handlers["tools/call"] = lambda request: (
+        error(request, -32000, refusals.pop(), 400) if refusals else result(request, {"content": []})
+    )
+
+    async with client_of(server, ERA) as client:
+        await client.call_tool("echo", {})
+
+    assert len(server.requests_for("tools/call")) == 2
 
 
 async def test_a_400_can_mean_an_expired_session() -> None:

@@ -25,7 +25,7 @@ PATIENCE = 6.0
 NO_ANSWER = "no answer within 1 s. It is not known whether the call was carried out."
 TOO_LARGE = "The upstream's response exceeds the size limit."
 CANNOT_BE_READ = "The upstream's response cannot be read."
-NOT_REACHED = "The upstream could not be reached. It is not known whether the call was carried out."
+NOT_REACHED = "The upstream could not be reached."
 CUT_OFF = "It closed the connection before its response was complete."
 NOT_JSON = "The answer is not JSON."
 NO_MESSAGE = "The answer is not a JSON-RPC message."
@@ -196,8 +196,8 @@ async def test_a_response_that_is_too_large_is_not_read(workspace: Workspace, re
     checked, listed = await hostile_check_and_list(neighbour(workspace), responder)
 
     assert result["error"] == {"kind": "upstream_unavailable"}
-    assert result["text"] == f"Error calling MCP server: {text}"
-    assert text in listed["detail"]
+    assert result["text"] == f"Error calling MCP server: {text} {MAYBE_DONE}"
+    assert listed["detail"] == f"Error calling MCP server: {text}"
     assert listed["reason"] == checked["status"] == "invalid"
 
 
@@ -210,9 +210,9 @@ async def test_an_invalid_response_is_reported_as_invalid(
 
     assert result["error"] == {"kind": "upstream_unavailable"}
     assert result["text"].startswith("Error calling MCP server: ")
+    assert result["text"].endswith(MAYBE_DONE)
     assert text in result["text"]
-    listed_text = CUT_OFF if text == NOT_REACHED else text.removesuffix(f" {MAYBE_DONE}")  # a list does nothing
-    assert listed_text in listed["detail"]
+    assert (CUT_OFF if text == NOT_REACHED else text) in listed["detail"]
     assert checked["detail"] == listed["detail"]
     assert MAYBE_DONE not in listed["detail"]
     assert listed["reason"] == checked["status"] == ("unreachable" if text in (NOT_REACHED, ENDED) else "invalid")
@@ -293,5 +293,5 @@ async def test_deep_structured_content_is_cleaned_or_refused(workspace: Workspac
     deep = b'{"a":' * depth + b'"\\u001b[1m!"' + b"}" * depth
     result = await hostile_call(workspace, with_result(b'{"content":[],"structuredContent":%s}' % deep))
 
-    assert result.get("text") in ("", f"Error calling MCP server: {TOO_DEEP}")
+    assert result.get("text") in ("", f"Error calling MCP server: {TOO_DEEP} {MAYBE_DONE}")
     assert "\\u001b" not in json.dumps(result)

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from api.kit.fair_thread import FairThread
-from api.toolbox.output.conversion import LargeResults
 from api.kit.redaction import NO_SECRETS, Redactor
+from api.toolbox.output.conversion import LargeResults
 from api.toolbox.output.results import BEGINNING, MAX_TEXT, is_small, of_method, of_tool
 from api.toolbox.output.sanitize import PART, clean
 from tests.cpu_time import Measured, cpu_seconds
