@@ -41,6 +41,7 @@ from integrations.oauth.token_endpoint import (
     revoke,
 )
 from integrations.service_client import ServiceClient, ToolFailed
+from integrations.similar_names import nearest_name
 from integrations.tool import Params, Result, ServiceTool
 from integrations.toolkits import Toolkit, load_toolkit
 
@@ -89,6 +90,7 @@ __all__ = [
     "is_signing_key",
     "load_services",
     "load_toolkit",
+    "nearest_name",
     "new_verifier",
     "probe_service",
     "refresh",

@@ -1,124 +1,192 @@
-"""The work of validating arguments against a schema, counted before it is done.
+"""The time of validating arguments against a schema, counted before it is spent. It is never counted too low.
 
-References can be arranged so that each level doubles the work: thirty of them take hours. Counting the steps takes time
-in proportion to the schema's size and the arguments' depth. Compiling an upstream's regular expressions can take
-milliseconds on the event loop, so their number and length are limited too.
+References can be arranged so that each level doubles the work, and `unevaluatedProperties` multiplies it: thirty levels
+take hours, within code that nothing can interrupt. There are two counts: one for any arguments, which is made once and
+costs nothing later, and an exact one for given arguments, where the first is too high.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-import jsonschema_rs
+from api.toolbox.json_schema import keyword_costs as ns
+from api.toolbox.json_schema.cost_bounds import MAX_LEVELS, CostBound, CostBounds, Keywords, Unbounded
+from api.toolbox.json_schema.keyword_costs import KeywordCosts, keyword_costs
+from api.toolbox.json_schema.patterns import PatternCost
+from api.toolbox.json_schema.references import References, ReferenceUnresolved
 
-from api.toolbox.json_schema.flatten import resolve_pointer
-
-MAX_PATTERN_LENGTH = 1000
-MAX_PATTERNS = 50
-"""The maximum of different patterns in one schema."""
-# Patterns of upstreams get little time and memory.
-PATTERN_OPTIONS = jsonschema_rs.FancyRegexOptions(backtrack_limit=20_000, size_limit=1_000_000)
-
-MAX_STEPS = 2_000_000  # a few hundredths of a second
-_MAX_LEVELS = 150
-_SAME_VALUE = ("not", "if", "then", "else")
-_SAME_VALUE_LISTS = ("allOf", "anyOf", "oneOf")
-_INNER = ("items", "additionalProperties", "contains", "unevaluatedProperties", "unevaluatedItems", "propertyNames")
-_INNER_MAPS = ("properties", "patternProperties")
+MAX_STEPS = 8_000
+"""Of counting; each takes about a microsecond."""
+_NEW = 4
+"""Steps for a schema and a value that were not counted yet."""
 
 
-class ValidationCost:
-    """The cost of one schema. A branch that is applied again to the same value counts again."""
+class TooCostly(Exception):
+    """Counting takes too long, so validating would, too."""
 
-    def __init__(self, root: Mapping[str, Any]) -> None:
+
+class Cost(NamedTuple):
+    """The time for given arguments, in nanoseconds."""
+
+    validation: int
+    marking: int
+    """Of finding what was evaluated."""
+    errors: int
+    """Of listing all errors."""
+    first_error: int
+
+
+class CostCounter:
+    """Counts for one schema."""
+
+    def __init__(self, root: Mapping[str, Any], patterns: Mapping[str, PatternCost]) -> None:
         self._root = root
-        self.size = len(str(root))
-        """In characters, approximately."""
-        self._by_depth: dict[int, int] = {}
-        self._steps: dict[tuple[int, int], int] = {}
+        self._patterns = patterns
+        self._references = References(root)
+        self._keywords: dict[int, KeywordCosts] = {}
 
-    def is_acceptable(self, depth: int, values: int) -> bool:
-        if depth not in self._by_depth:
-            self._by_depth[depth] = self._count(self._root, depth, 0)
-            self._steps.clear()
-        # Each value may take all of the steps.
-        return self._by_depth[depth] * values <= MAX_STEPS
+    def bound(self) -> CostBound | None:
+        """None if there is no such bound, so that each arguments object has to be counted."""
+        try:
+            return CostBounds(self.keywords).of(self._root, 0)
+        except (Unbounded, ReferenceUnresolved, RecursionError):
+            return None
 
-    def _count(self, schema: object, depth: int, level: int) -> int:
-        if not isinstance(schema, dict) or depth < 0:
-            return 1
-        if level > _MAX_LEVELS or len(self._steps) > MAX_STEPS // 10:
-            return MAX_STEPS + 1
-        place = (id(schema), depth)
-        if place not in self._steps:
-            self._steps[place] = 1  # a reference that returns to the same value is not followed again
-            self._steps[place] = self._sum(schema, depth, level + 1)
-        return self._steps[place]
+    def of(self, arguments: Any) -> Cost:
+        """Raises `TooCostly`."""
+        try:
+            return _Count(self.keywords).of(self._root, arguments, 0)
+        except (ReferenceUnresolved, RecursionError) as error:
+            raise TooCostly from error
 
-    def _sum(self, schema: Mapping[str, Any], depth: int, level: int) -> int:
-        total = 1 + _comparison_cost(schema.get("enum")) + _comparison_cost([schema.get("const")])
-        for inner, here in self._applied_schemas(schema):
-            total += self._count(inner, depth if here else depth - 1, level)
-            if total > MAX_STEPS:
-                break
-        return total
-
-    def _applied_schemas(self, schema: Mapping[str, Any]) -> Iterator[tuple[object, bool]]:
-        """Each schema that applies, and whether it applies to the same value."""
-        for reference in ("$ref", "$dynamicRef"):
-            if (target := resolve_pointer(self._root, schema.get(reference))) is not None:
-                yield target, True
-        for word in (*_SAME_VALUE, *_INNER):
-            if word in schema:
-                yield schema[word], word in _SAME_VALUE
-        for word in (*_SAME_VALUE_LISTS, "prefixItems"):
-            yield from ((subschema, word != "prefixItems") for subschema in _as_list(schema.get(word)))
-        for word in (*_INNER_MAPS, "dependentSchemas"):
-            yield from ((subschema, word == "dependentSchemas") for subschema in _as_list(schema.get(word)))
+    def keywords(self, schema: Mapping[str, Any]) -> KeywordCosts:
+        place = id(schema)
+        if place not in self._keywords:
+            self._keywords[place] = keyword_costs(schema, self._references, self._patterns)
+        return self._keywords[place]
 
 
-def _as_list(schemas: object) -> list[object]:
-    if isinstance(schemas, dict):
-        return list(schemas.values())
-    return schemas if isinstance(schemas, list) else []
+class _Size(NamedTuple):
+    values: int
+    characters: int
+    odd_numbers: int
 
 
-def _comparison_cost(values: object) -> int:
-    """The cost of comparing a value with a list of values."""
-    if not isinstance(values, list):
-        return 0
-    return len(values) + sum(len(str(value)) // 64 for value in values if isinstance(value, str | list | dict))
+class _Count:
+    """Counts each schema with each value that it may be applied to, once."""
 
+    def __init__(self, keywords: Keywords) -> None:
+        self._keywords = keywords
+        self._known: dict[tuple[int, int], Cost | None] = {}
+        self._sizes: dict[int, _Size] = {}
+        self._steps = 0
 
-@lru_cache(4096)
-def is_pattern(text: str) -> bool:
-    if len(text) > MAX_PATTERN_LENGTH:
-        return False
-    try:
-        jsonschema_rs.Draft202012Validator({"pattern": text}, offline=True, pattern_options=PATTERN_OPTIONS)
-    except ValueError:
-        return False
-    return True
+    def of(self, schema: Any, value: Any, level: int) -> Cost:
+        self._steps += 1
+        if not isinstance(schema, dict):
+            errors = self._error(value, level) if schema is False else 0
+            return Cost(ns.STEP, ns.STEP, ns.STEP + errors, ns.STEP + errors)
+        place = (id(schema), id(value))
+        if place not in self._known:
+            self._steps += _NEW
+            if level > MAX_LEVELS or self._steps > MAX_STEPS:
+                raise TooCostly
+            self._known[place] = None
+            self._known[place] = self._sum(self._keywords(schema), value, level + 1)
+        known = self._known[place]
+        if known is None:  # the schema is applied to this value without end
+            raise TooCostly
+        return known
 
+    def _sum(self, costs: KeywordCosts, value: Any, level: int) -> Cost:
+        within = [self.of(schema, part, level) for schema, part in self._within(costs, value)]
+        if not within and not costs.same and not costs.alternatives and not costs.marks:
+            return self._of_keywords(costs, value, level)
+        same = [self.of(schema, value, level) for schema in costs.same]
+        alternatives = [self.of(schema, value, level) for schema in costs.alternatives]
+        both = [*same, *alternatives]
+        own = self._own(costs, value) + sum(each.validation for each in within)
+        marking = own + sum(each.validation + each.marking for each in both)
+        validation = own + sum(each.validation for each in both) + 2 * marking * costs.marks
+        error = self._error(value, level) if costs.assertions else 0
+        errors = sum(each.errors for each in alternatives)
+        return Cost(
+            validation,
+            marking,
+            validation + costs.assertions * error + costs.echo + errors
+            + sum(each.errors for each in (*within, *same)) + marking * costs.marks,
+            2 * validation + max(error + costs.echo + errors, *(each.first_error for each in (*within, *same)), 0),
+        )  # fmt: skip
 
-def has_too_many_patterns(schema: object) -> bool:
-    """Whether a schema has too many or too long patterns. Not recursive, since an upstream chooses the depth."""
-    waiting, seen = [schema], set[str]()
-    while waiting:
-        value = waiting.pop()
+    def _of_keywords(self, costs: KeywordCosts, value: Any, level: int) -> Cost:
+        own = self._own(costs, value)
+        error = self._error(value, level) if costs.assertions else 0
+        errors = costs.assertions * error + costs.echo
+        return Cost(own, own, own + errors, 2 * own + error + costs.echo)
+
+    def _within(self, costs: KeywordCosts, value: Any) -> list[tuple[Any, Any]]:
+        schemas = len(costs.members) + len(costs.names) + len(costs.items)
+        if isinstance(value, dict | list) and self._steps + schemas * len(value) > MAX_STEPS:
+            raise TooCostly
         if isinstance(value, dict):
-            seen |= _patterns_in(value)
-            waiting += value.values()
-        elif isinstance(value, list):
-            waiting += value
-    return len(seen) > MAX_PATTERNS or any(len(pattern) > MAX_PATTERN_LENGTH for pattern in seen)
+            properties = costs.properties or {}
+            return [
+                *((properties[name], each) for name, each in value.items() if name in properties),
+                *((schema, each) for schema in costs.members for each in value.values()),
+                *((schema, name) for schema in costs.names for name in value),
+            ]
+        if isinstance(value, list):
+            return [
+                *zip(costs.prefix, value, strict=False),
+                *((schema, each) for schema in costs.items for each in value),
+            ]
+        return []
 
+    def _own(self, costs: KeywordCosts, value: Any) -> int:
+        if isinstance(value, str):
+            return costs.own + costs.per_character * len(value)
+        if isinstance(value, dict):
+            names = sum(map(len, value)) if costs.per_name_character else 0
+            matching = costs.patterns * len(value) * ns.PATTERN + costs.per_name_character * names
+            return costs.own + len(value) * 2 * ns.STEP + matching + self._comparison(costs, value)
+        if isinstance(value, list):
+            unique = self._uniqueness(value) if costs.is_unique else 0
+            return costs.own + len(value) * ns.STEP + unique + self._comparison(costs, value)
+        return costs.own + self._comparison(costs, value)
 
-def _patterns_in(schema: dict[str, object]) -> set[str]:
-    pattern, pattern_properties = schema.get("pattern"), schema.get("patternProperties")
-    return {
-        *([pattern] if isinstance(pattern, str) else []),
-        *(pattern_properties if isinstance(pattern_properties, dict) else []),
-    }
+    def _comparison(self, costs: KeywordCosts, value: Any) -> int:
+        """Of the numbers in it with the numbers of the schema."""
+        if not costs.numbers and not costs.odd_numbers:
+            return 0
+        size = self._size(value)
+        each = ns.ODD_NUMBER + ns.ECHOED_CHARACTER * size.characters if size.odd_numbers else ns.NUMBER
+        return costs.numbers * each + costs.odd_numbers * max(each, ns.ODD_NUMBER)
+
+    def _uniqueness(self, items: list[Any]) -> int:
+        """Few are compared in pairs. Of many, all may have the same hash unless they are plain."""
+        size = self._size(items)
+        is_plain = not size.odd_numbers and size.values == 1 + len(items)
+        pairs = len(items) if is_plain and len(items) > 15 else len(items) ** 2  # noqa: PLR2004
+        number = ns.ODD_NUMBER if size.odd_numbers else ns.NUMBER
+        has_numbers = size.odd_numbers or not all(isinstance(item, str) for item in items)
+        return size.values * ns.ELEMENT + size.characters + pairs * (number if has_numbers else ns.STEP)
+
+    def _error(self, value: Any, level: int) -> int:
+        size = self._size(value)
+        echo = size.values * ns.ECHOED_VALUE + size.characters * ns.ECHOED_CHARACTER
+        return ns.ERROR + level * ns.ERROR_LEVEL + echo
+
+    def _size(self, value: Any) -> _Size:
+        if isinstance(value, str):
+            return _Size(1, len(value), 0)
+        if isinstance(value, dict | list):
+            if id(value) not in self._sizes:
+                parts = list(value.values()) if isinstance(value, dict) else value
+                names = sum(map(len, value)) if isinstance(value, dict) else 0
+                values, characters, odd = zip((1, names, 0), *map(self._size, parts), strict=True)
+                self._sizes[id(value)] = _Size(sum(values), sum(characters), sum(odd))
+            return self._sizes[id(value)]
+        if isinstance(value, int | float) and ns.is_odd(value):
+            return _Size(1, value.bit_length() // 3 if isinstance(value, int) else 0, 1)
+        return _Size(1, 0, 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,12 +11,21 @@ from typing import Any
 
 from jsonschema_rs import ValidationError, ValidationErrorKind
 
-from api.toolbox.json_schema.flatten import resolve_pointer
+from api.toolbox.json_schema.references import resolve_pointer
 from api.toolbox.output.sanitize import one_line
+from integrations import nearest_name
 
 MAX_ERRORS = 8
 MAX_SENTENCE = 400
+MAX_COMPARED = 3
+"""The maximum of unknown names, of all errors together, for which a similar one is looked for."""
 _SHOWN = 12
+_ALTERNATIVES = 4
+_LEVELS_OF_ALTERNATIVES = 2
+_SHOWN_NAME, _SHOWN_VALUE = 64, 80
+_LOOKED_AT = 4
+"""At most this many times the shown characters of a name or value are read."""
+_ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # A pattern that took too long says nothing about the arguments.
 _GAVE_UP = (ValidationErrorKind.BacktrackLimitExceeded, ValidationErrorKind.RegexEngineFailure)
@@ -26,11 +34,12 @@ _NO_MORE = (["additionalProperties"], ["unevaluatedProperties"])
 _UNKNOWN = (ValidationErrorKind.AdditionalProperties, ValidationErrorKind.UnevaluatedProperties)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ArgumentErrorMessages:
-    """Converts validation errors to sentences; the schema names the existing fields."""
+    """Converts validation errors to sentences; the schema names the existing fields. For one arguments object."""
 
     schema: Mapping[str, Any]
+    _to_compare: int = MAX_COMPARED
 
     def sentences(self, errors: Iterator[ValidationError]) -> list[str]:
         counted = (error for error in errors if not isinstance(error.kind, _GAVE_UP))
@@ -39,7 +48,7 @@ class ArgumentErrorMessages:
             dict.fromkeys([*sentences[:MAX_ERRORS], *(["There are more errors."] if sentences[MAX_ERRORS:] else [])])
         )
 
-    def _sentence(self, error: ValidationError) -> str:
+    def _sentence(self, error: ValidationError, level: int = 0) -> str:
         where = _path(error.instance_path)
         match error.kind:
             case kind if isinstance(kind, _UNKNOWN):
@@ -47,24 +56,30 @@ class ArgumentErrorMessages:
             case ValidationErrorKind.FalseSchema() if error.schema_path[-1:] in _NO_MORE:
                 return self._unknown_fields(where, (), error.schema_path)
             case kind if isinstance(kind, _CHOICES):
-                return self._choice(where, kind.context)
+                return self._choice(where, kind.context, level)
             case ValidationErrorKind.PropertyNames(inner):
                 return f"{where} has a field with a wrong name. {_plain_sentence('Its name', inner)}"
             case _:
                 return _plain_sentence(where, error)
 
-    def _choice(self, where: str, context: Sequence[Sequence[ValidationError]]) -> str:
-        first = dict.fromkeys(self._sentence(error[0]).rstrip(".") for error in context[:4] if error)
+    def _choice(self, where: str, context: Sequence[Sequence[ValidationError]], level: int) -> str:
+        if level == _LEVELS_OF_ALTERNATIVES:  # the text would not fit, and there may be any number of levels
+            return f"{where} fits none of its alternatives."
+        errors = [error[0] for error in context[:_ALTERNATIVES] if error]
+        first = dict.fromkeys(self._sentence(error, level + 1).rstrip(".") for error in errors)
         return f"{where} fits none of its alternatives: {'; or: '.join(first)}."
 
     def _unknown_fields(self, where: str, names: Sequence[str], schema_path: Sequence[str | int]) -> str:
         existing = self._existing_fields(schema_path[:-1])
-        similar = [
-            candidate for name in names[:_SHOWN] for candidate in difflib.get_close_matches(name[:64], existing, n=1)
-        ]
+        similar = self._similar(names, existing)
         unknown = f": {_name_list(names)}" if names else ""  # where none are allowed, the error does not name them
         suggestion = f" Did you mean {_name_list(similar)}?" if similar else ""
         return f"{where} has unknown fields{unknown}.{suggestion} It may have {_name_list(existing) or 'none'}."
+
+    def _similar(self, names: Sequence[str], existing: Sequence[str]) -> list[str]:
+        compared = names[: self._to_compare] if existing else []
+        self._to_compare -= len(compared)
+        return [found for name in compared if (found := nearest_name(name, existing))]
 
     def _existing_fields(self, schema_path: Sequence[str | int]) -> list[str]:
         schema: Any = self.schema
@@ -96,7 +111,7 @@ def _plain_sentence(where: str, error: ValidationError) -> str:
 
 
 def _name_list(names: Sequence[str]) -> str:
-    shown = ", ".join(f"`{one_line(name, 64)}`" for name in dict.fromkeys(names[:_SHOWN]))
+    shown = ", ".join(f"`{_short(name, _SHOWN_NAME)}`" for name in dict.fromkeys(names[:_SHOWN]))
     return f"{shown} and {len(names) - _SHOWN} more" if len(names) > _SHOWN else shown
 
 
@@ -129,13 +144,13 @@ def _rule(kind: ValidationErrorKind) -> str:
 def _path(path: Sequence[str | int]) -> str:
     if not path:
         return "The arguments object"
-    return f"`{''.join(map(_step, path)).removeprefix('.')}`"
+    return f"`{''.join(map(_step, path[:MAX_SENTENCE])).removeprefix('.')}`"
 
 
 def _step(step: str | int) -> str:
-    if isinstance(step, str) and _PLAIN_NAME.fullmatch(step):
-        return f".{step}"
-    return f"[{json.dumps(step, ensure_ascii=False)}]"
+    if isinstance(step, str) and _PLAIN_NAME.fullmatch(step[:MAX_SENTENCE]):
+        return f".{step[:MAX_SENTENCE]}"
+    return f"[{_value(step)}]"
 
 
 def _types(types: Sequence[str]) -> str:
@@ -155,7 +170,16 @@ def _with_article(kind: str) -> str:
 
 
 def _value(value: object) -> str:
-    return one_line(json.dumps(value, ensure_ascii=False, default=str), 80)
+    return _short("".join(islice(_ENCODER.iterencode(_beginning(value)), _SHOWN_VALUE)), _SHOWN_VALUE)
+
+
+def _beginning(value: object) -> object:
+    """A text that is long is cut before it is encoded."""
+    return value[: _LOOKED_AT * _SHOWN_VALUE] if isinstance(value, str) else value
+
+
+def _short(text: str, limit: int) -> str:
+    return one_line(text[: _LOOKED_AT * limit], limit)
 
 
 def _values(options: Sequence[object]) -> str:

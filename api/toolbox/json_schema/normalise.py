@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import jsonschema_rs
 import msgspec
 
-from api.toolbox.json_schema.cost import PATTERN_OPTIONS, has_too_many_patterns, is_pattern
-from api.toolbox.json_schema.flatten import ELSEWHERE, Schema, flatten_top_level, resolve_pointer, with_note
+from api.toolbox.json_schema.compilation import are_ways_few
+from api.toolbox.json_schema.flatten import ELSEWHERE, Schema, flatten_top_level, with_note
+from api.toolbox.json_schema.patterns import ANY_VALID, are_too_many, judge, patterns_in
+from api.toolbox.json_schema.references import resolve_pointer
 from api.toolbox.output.json_size import JsonSize, measure
 from api.toolbox.output.sanitize import clean
 
 MAX_BYTES = 64_000  # so that a list of 400 tools stays usable
 _MAX_SIZE = JsonSize(100, 20_000)
+_DESCRIBED_SIZE = JsonSize(100, 5_000)
+"""Of a schema that is shown in full: a larger one would not fit, and reading it takes long."""
 _TOO_LARGE = "(Too large to be described in full.)"
 _WRONG = "(The description of the arguments could not be read.)"
 MAX_DEPTH = 32
@@ -40,25 +44,43 @@ def normalise(schema: object) -> Schema:
     """A schema that strict clients accept: of an object, without remote references or refused keywords, and bounded."""
     if not isinstance(schema, dict) or not schema:
         return _empty()
-    if measure(schema, _MAX_SIZE) is None or has_too_many_patterns(schema):
+    size = measure(schema, _MAX_SIZE)
+    if size is None or are_too_many(patterns := patterns_in(schema)):
         return with_note(_empty(), _TOO_LARGE)
     flat = flatten_top_level(schema)
-    normal = normalise_subschema(flat, flat)
-    if not isinstance(normal, dict) or not _is_valid(normal):
+    if size.values > _DESCRIBED_SIZE.values or measure(flat, _DESCRIBED_SIZE) is None:
+        return _outline(flat)
+    normal = _normalise(flat, _Document(flat, judge(patterns).shown))
+    if not isinstance(normal, dict) or not _is_json(normal):
         return with_note(_empty(), _WRONG)
-    return normal if _size(normal) <= MAX_BYTES else _outline(normal)
+    if _size(normal) > MAX_BYTES or not are_ways_few(normal):
+        return _outline(normal)
+    return normal if _compiles(normal) else with_note(_empty(), _WRONG)
+
+
+class _Document(NamedTuple):
+    root: Mapping[str, Any]
+    patterns: frozenset[str]
+    """That may be shown."""
 
 
 def _empty() -> Schema:
     return {"type": "object", "properties": {}}
 
 
-def _is_valid(schema: Schema) -> bool:
-    """Whether the schema is JSON and compiles without a request."""
+def _is_json(schema: Schema) -> bool:
     try:
-        jsonschema_rs.Draft202012Validator(schema, offline=True, pattern_options=PATTERN_OPTIONS)
         msgspec.json.encode(schema)
-    except (ValueError, TypeError):  # ValidationError and UnicodeEncodeError are ValueErrors
+    except (ValueError, TypeError):  # UnicodeEncodeError is a ValueError
+        return False
+    return True
+
+
+def _compiles(schema: Schema) -> bool:
+    """Without a request."""
+    try:
+        jsonschema_rs.Draft202012Validator(schema, offline=True, pattern_options=ANY_VALID)
+    except ValueError:  # ValidationError is one
         return False
     return True
 
@@ -69,16 +91,17 @@ def _size(schema: Schema) -> int:
 
 def _outline(schema: Schema) -> Schema:
     """The names and types of the top level, if they fit."""
-    kept = {name: {"type": value["type"]} if _has_type(value) else {} for name, value in schema["properties"].items()}
+    kept = {name: _outline_of_property(value) for name, value in schema["properties"].items()}
     outline = with_note(_empty() | {"properties": kept, "required": schema.get("required", [])}, _TOO_LARGE)
-    return outline if _size(outline) <= MAX_BYTES else with_note(_empty(), _TOO_LARGE)
+    return outline if _is_json(outline) and _size(outline) <= MAX_BYTES else with_note(_empty(), _TOO_LARGE)
 
 
-def _has_type(schema: object) -> bool:
-    return isinstance(schema, dict) and schema.get("type") not in (None, "array")
+def _outline_of_property(schema: object) -> Schema:
+    kind = _type(schema.get("type")) if isinstance(schema, dict) else None
+    return {"type": kind} if kind not in (None, "array") else {}
 
 
-def normalise_subschema(value: object, root: Mapping[str, Any], depth: int = 0) -> Schema | bool:
+def _normalise(value: object, document: _Document, depth: int = 0) -> Schema | bool:
     """A schema within a schema: valid in 2020-12, with references within the document, and not too deep."""
     if isinstance(value, bool):
         return value
@@ -87,14 +110,14 @@ def normalise_subschema(value: object, root: Mapping[str, Any], depth: int = 0) 
     if depth > MAX_DEPTH:
         return {"description": TOO_DEEP}
     value = _to_current_draft(value)
-    lost = [word for word in _REFERENCES if word in value and resolve_pointer(root, value[word]) is None]
+    lost = [word for word in _REFERENCES if word in value and resolve_pointer(document.root, value[word]) is None]
     kept: Schema = {}
     for word, item in value.items():
         if word in _DROPPED or word in lost:
             continue
         if word not in _KNOWN:
             kept[word] = item
-        elif (fit := _fitting(word, item, root, depth)) is not None:
+        elif (fit := _fitting(word, item, document, depth)) is not None:
             kept[word] = fit
     kept = with_note(kept, ELSEWHERE) if lost else kept
     return kept | {"items": {}} if kept.get("type") == "array" and "items" not in kept else kept
@@ -112,21 +135,27 @@ def _to_current_draft(schema: Schema) -> Schema:
     return updated
 
 
-def _fitting(word: str, value: object, root: Mapping[str, Any], depth: int) -> object | None:
+def _fitting(word: str, value: object, document: _Document, depth: int) -> object | None:
     """The value as this keyword allows it; None if it does not."""
     if word in _SCHEMA:
-        return normalise_subschema(value, root, depth + 1) if isinstance(value, dict | bool) else None
+        return _normalise(value, document, depth + 1) if isinstance(value, dict | bool) else None
     if word in _SCHEMAS:
-        return (
-            [normalise_subschema(item, root, depth + 1) for item in value] or None if isinstance(value, list) else None
-        )
+        return [_normalise(item, document, depth + 1) for item in value] or None if isinstance(value, list) else None
     if word in _SCHEMA_MAPS:
-        return _schema_map(value, root, depth) if isinstance(value, dict) else None
+        return _schema_map(_shown(word, value, document), document, depth) if isinstance(value, dict) else None
+    if word == "pattern":
+        return value if isinstance(value, str) and value in document.patterns else None
     return _CHECKS[word](value)
 
 
-def _schema_map(value: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> Schema:
-    return {name: normalise_subschema(item, root, depth + 1) for name, item in value.items()}
+def _schema_map(value: Mapping[str, Any], document: _Document, depth: int) -> Schema:
+    return {name: _normalise(item, document, depth + 1) for name, item in value.items()}
+
+
+def _shown(word: str, schemas: Mapping[str, Any], document: _Document) -> Mapping[str, Any]:
+    if word != "patternProperties":
+        return schemas
+    return {pattern: schema for pattern, schema in schemas.items() if pattern in document.patterns}
 
 
 def _type(value: object) -> object | None:
@@ -166,17 +195,11 @@ def _values(value: object) -> list[object] | None:
     return value or None if isinstance(value, list) else None
 
 
-def _pattern(value: object) -> str | None:
-    """The pattern, if it is valid and short; otherwise None."""
-    return value if isinstance(value, str) and is_pattern(value) else None
-
-
 _CHECKS: Mapping[str, Callable[[object], object | None]] = {
     "type": _type,
     "required": _name_list,
     "enum": _values,
     "examples": _values,
-    "pattern": _pattern,
     "multipleOf": _positive,
     "minLength": _count,
     "minProperties": _count,
@@ -185,4 +208,4 @@ _CHECKS: Mapping[str, Callable[[object], object | None]] = {
     **dict.fromkeys(_TEXTS, _text),
     **dict.fromkeys(_FLAGS, _flag),
 }
-_KNOWN = _SCHEMA | _SCHEMAS | _SCHEMA_MAPS | _CHECKS.keys()
+_KNOWN = _SCHEMA | _SCHEMAS | _SCHEMA_MAPS | _CHECKS.keys() | {"pattern"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class JsonSize(NamedTuple):
@@ -11,14 +11,16 @@ class JsonSize(NamedTuple):
 
 
 def measure(value: object, most: JsonSize) -> JsonSize | None:
-    """None if it is more than `most`. Without recursion, since an upstream chooses the depth."""
-    open_values, deepest, seen = [(value, 0)], 0, 0
-    while open_values:
-        current, depth = open_values.pop()
-        deepest, seen = max(deepest, depth), seen + 1
-        if depth > most.depth or seen + len(open_values) > most.values:
-            return None
-        if isinstance(current, dict | list):
-            inside = list(current.values()) if isinstance(current, dict) else current
-            open_values += [(element, depth + 1) for element in inside]
-    return JsonSize(deepest, seen)
+    """None if it is more than `most`. Level by level, since an upstream chooses the depth."""
+    level, depth, seen = [value], 0, 1
+    while seen <= most.values and depth <= most.depth:
+        within: list[Any] = []
+        for each in level:
+            if isinstance(each, dict):
+                within += each.values()
+            elif isinstance(each, list):
+                within += each
+        if not within:
+            return JsonSize(depth, seen)
+        level, depth, seen = within, depth + 1, seen + len(within)
+    return None
