@@ -23,10 +23,12 @@ from api.http.operations import (
     delete,
     documented,
     get,
+    is_merge_patch,
     post,
     put,
 )
 from api.http.pagination import PAGING, Paging
+from api.http.request import AnyRequest
 from api.http.responses import StoredResponse, created, item
 
 AGENTS = "/api/workspaces/{workspace_id:str}/agents"
@@ -35,12 +37,8 @@ TAG = "Agents"
 MANY = TypeAdapter(list[AgentView])
 
 
-def view(agent: Agent) -> AgentView:
-    return AgentView.model_validate(agent, from_attributes=True)
-
-
 def item_response(agent: Agent) -> Response[bytes]:
-    return item(view(agent), agent.version).response()
+    return item(AgentView.of(agent), agent.version).response()
 
 
 @get(
@@ -60,7 +58,7 @@ def item_response(agent: Agent) -> Response[bytes]:
 )
 async def list_agents(agents: Injected[AgentService], paging: Injected[Paging]) -> Response[bytes]:
     page = await agents.page(paging.one_more, paging.after)
-    return paging.answer(page, view, MANY, lambda agent: agent.id).response()
+    return paging.answer(page, AgentView.of, MANY, lambda agent: agent.id).response()
 
 
 @post(
@@ -85,7 +83,7 @@ async def create_agent(
 ) -> Response[bytes]:
 
     def response_to(agent: Agent) -> StoredResponse:
-        return created(view(agent), agent.version, f"{idempotent_create.path}/{agent.id}")
+        return created(AgentView.of(agent), agent.version, f"{idempotent_create.path}/{agent.id}")
 
     async def work(receipt: IdempotencyChanges) -> StoredResponse:
         return response_to(await agents.create(data, lambda agent: receipt(response_to(agent))))
@@ -114,7 +112,8 @@ async def get_agent(agent_id: FromPath[str], agents: Injected[AgentService]) -> 
             "updateAgent",
             TAG,
             "Update an agent",
-            "Accepts any subset of the fields. Tool rules of servers that are no longer enabled are deleted.",
+            "Accepts any subset of the fields. Tool rules of servers that are no longer enabled are deleted. "
+            "Read-only fields may be sent back as they were read.",
             SuccessResponse.item(AgentView, examples.AGENT),
             {"enabledMcpServerIds": [examples.SERVER_ID]},
             [IF_MATCH],
@@ -123,9 +122,13 @@ async def get_agent(agent_id: FromPath[str], agents: Injected[AgentService]) -> 
     ),
 )
 async def update_agent(
-    agent_id: FromPath[str], data: JSONBody[AgentChange], agents: Injected[AgentService], if_match: IfMatch = None
+    request: AnyRequest,
+    agent_id: FromPath[str],
+    data: JSONBody[AgentChange],
+    agents: Injected[AgentService],
+    if_match: IfMatch = None,
 ) -> Response[bytes]:
-    agent = await agents.update(agent_id, data, if_match)
+    agent = await agents.update(agent_id, data, if_match, merge=is_merge_patch(request))
     return item_response(agent)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import AfterValidator, FailFast, Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
 from pydantic_core import PydanticCustomError
 
+from api.agents.agent import Agent
 from api.http.models import (
     AtMost,
     Name,
@@ -47,18 +48,20 @@ ServerIds = Annotated[
 ]
 ToolNames = Annotated[
     list[ToolName],
-    FailFast(),  # one error for each list: all lists together may hold many names
+    Field(fail_fast=True),  # one error for each list: all lists together may hold many names
     AtMost(MAX_TOOL_NAMES),
     AfterValidator(_require_unique),
     Field(json_schema_extra={"uniqueItems": True}),
 ]
-ToolRules = Annotated[
-    dict[ServerId, ToolNames],
+_RULES = (
+    "By server id, the tools that the agent gets, by their upstream names; an empty list: none. "
+    "A server without an entry: all its tools."
+)
+ToolRules = Annotated[dict[ServerId, ToolNames], AtMost(MAX_SERVERS), Field(description=_RULES)]
+ToolRuleChanges = Annotated[
+    dict[ServerId, ToolNames | None],
     AtMost(MAX_SERVERS),
-    Field(
-        description="By server id, the tools that the agent gets, by their upstream names; an empty list: none. "
-        "A server without an entry: all its tools.",
-    ),
+    Field(description=f"{_RULES} `PUT` replaces all entries, `PATCH` those that it names; null deletes an entry."),
 ]
 
 
@@ -79,7 +82,11 @@ class AgentChange(PatchModel):
     description: Description = ""
     instructions: Instructions = ""
     enabled_mcp_server_ids: ServerIds = Field(default_factory=list)
-    enabled_mcp_server_tool_names: ToolRules = Field(default_factory=dict)
+    enabled_mcp_server_tool_names: ToolRuleChanges = Field(default_factory=dict)
+
+    @classmethod
+    def view(cls) -> type[ResponseModel]:
+        return AgentView
 
 
 class AgentView(ResponseModel):
@@ -94,3 +101,7 @@ class AgentView(ResponseModel):
     created_at: Timestamp
     updated_at: Timestamp
     version: int
+
+    @classmethod
+    def of(cls, agent: Agent) -> AgentView:
+        return cls.model_validate(agent, from_attributes=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TypeVar
 
@@ -11,11 +11,11 @@ from pydantic.alias_generators import to_camel
 from api.access.context import WorkspaceContext
 from api.agents.agent import Agent
 from api.agents.repository import AgentRepository
-from api.agents.schemas import AgentChange, AgentDraft
+from api.agents.schemas import AgentChange, AgentDraft, AgentView
 from api.audit.events import AuditEvent
 from api.audit.journal import Journal
 from api.errors import FieldError, NotFound, ValidationFailed
-from api.http.responses import check_if_match
+from api.http.preconditions import check_change, check_if_match
 from api.kit.clock import Clock, rfc3339
 from api.kit.ids import new_id
 from api.kit.storage.conflict_retry import retry_on_conflict
@@ -67,11 +67,15 @@ class AgentService:
 
         return await retry_on_conflict(write)
 
-    async def update(self, agent_id: str, change: AgentChange, if_match: str | None) -> Agent:
+    async def update(self, agent_id: str, change: AgentChange, if_match: str | None, *, merge: bool = False) -> Agent:
+        """With `merge`, tool rules of servers that the change does not name are kept. No change makes no version."""
+
         async def write() -> Agent:
             old = _existing(await self._agents.get(agent_id))
-            check_if_match(if_match, old.version)
-            new = _apply_change(old, change, rfc3339(self._clock.now()))
+            check_change(change, if_match, old.version, AgentView.of(old))
+            new = _apply_change(old, change, rfc3339(self._clock.now()), merge=merge)
+            if not _changed_fields(old, new):
+                return old
             event = AuditEvent("agent.updated", new.id, new.name, _changed_fields(old, new))
             await self._write(old.enabled_mcp_server_ids, new, self._agents.replace(old, new), event)
             return new
@@ -130,14 +134,20 @@ def _existing(agent: Agent | None) -> Agent:
     return agent
 
 
-def _apply_change(old: Agent, change: AgentChange, at: str) -> Agent:
+def _apply_change(old: Agent, change: AgentChange, at: str, *, merge: bool = False) -> Agent:
     values = change.set_fields()
+    named = values.pop("enabled_mcp_server_tool_names", {})
     new = replace(old, **values, updated_at=at, version=old.version + 1)
-    if "enabled_mcp_server_tool_names" not in values:  # delete rules for servers that are no longer enabled
-        rules = {server: names for server, names in new.enabled_mcp_server_tool_names.items() if _enables(new, server)}
-        return replace(new, enabled_mcp_server_tool_names=rules)
-    _check_rules(new)
-    return new
+    _check_rules(replace(new, enabled_mcp_server_tool_names=_given(named)))
+    replaces = "enabled_mcp_server_tool_names" in change.model_fields_set and not merge
+    kept = {} if replaces else old.enabled_mcp_server_tool_names
+    rules = {server: names for server, names in kept.items() if _enables(new, server) and server not in named}
+    return replace(new, enabled_mcp_server_tool_names=rules | _given(named))
+
+
+def _given(rules: Mapping[str, Sequence[str] | None]) -> dict[str, Sequence[str]]:
+    """Without the nulls, which delete rules."""
+    return {server: names for server, names in rules.items() if names is not None}
 
 
 def _without(agent: Agent, server_id: str, at: str) -> Agent:

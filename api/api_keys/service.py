@@ -16,7 +16,7 @@ from api.api_keys.schemas import ApiKeyDraft
 from api.audit.events import AuditEvent
 from api.audit.journal import Journal
 from api.errors import FieldError, NotFound, ValidationFailed
-from api.http.responses import check_if_match
+from api.http.preconditions import check_if_match
 from api.kit.clock import Clock, rfc3339
 from api.kit.crypto.secret import Secret
 from api.kit.storage.conflict_retry import retry_on_conflict

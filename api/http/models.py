@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, cast
+from functools import cache
+from typing import Annotated, Any, Self, cast
 
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, StringConstraints
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    StringConstraints,
+    model_validator,
+)
 from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema, PydanticKnownError, core_schema
 
@@ -18,24 +29,65 @@ class RequestModel(BaseModel):
     )
 
 
-def _without_defaults(schema: dict[str, Any]) -> None:
-    for field_schema in schema["properties"].values():
-        field_schema.pop("default", None)
-
-
-class PatchModel(RequestModel):
-    """A body with any subset of the fields; `model_fields_set` names the fields in the request."""
-
-    model_config = ConfigDict(json_schema_extra=_without_defaults)
-
-    def set_fields(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.model_fields_set}
-
-
 class ResponseModel(BaseModel):
     """A response body. Its fields are the only ones of an object that callers see."""
 
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, validate_by_name=True, validate_by_alias=True)
+
+
+def _describe_change(schema: dict[str, Any], change: Any) -> None:
+    """A change has no defaults, and has the read-only fields of the object."""
+    for field_schema in schema["properties"].values():
+        field_schema.pop("default", None)
+    shown = change.view().model_json_schema(mode="serialization")["properties"]
+    for name in sorted(read_only_fields(change)):
+        schema["properties"][name] = {key: shown[name][key] for key in _PLAIN if key in shown[name]} | {
+            "readOnly": True
+        }
+
+
+_PLAIN = ("type", "description", "format", "pattern", "anyOf")
+"""The keywords that a read-only field keeps. Others would refer to definitions of the view."""
+
+
+class PatchModel(RequestModel):
+    """A body with any subset of the fields; `model_fields_set` names the fields in the request.
+
+    It may have the object's read-only fields too, so that what was read can be sent back.
+    """
+
+    model_config = ConfigDict(json_schema_extra=_describe_change)
+    _sent_back: Mapping[str, Any] = PrivateAttr(default_factory=dict)
+
+    @classmethod
+    def view(cls) -> type[ResponseModel]:
+        """The object as it is shown. Its fields that this body cannot change are read-only."""
+        raise NotImplementedError
+
+    @property
+    def sent_back(self) -> Mapping[str, Any]:
+        """The read-only fields in the request, by their JSON names."""
+        return self._sent_back
+
+    def set_fields(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.model_fields_set}
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _separate_read_only(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        if not isinstance(value, dict):
+            return handler(value)
+        names = read_only_fields(cls)
+        change = handler({name: item for name, item in value.items() if name not in names})
+        change._sent_back = {name: value[name] for name in names if name in value}  # noqa: SLF001  # its own
+        return change
+
+
+@cache
+def read_only_fields(change: type[PatchModel]) -> frozenset[str]:
+    """By their JSON names."""
+    changeable = change.model_fields.keys()
+    return frozenset(to_camel(name) for name in change.view().model_fields.keys() - changeable)
 
 
 # The error message for text that does not match a pattern.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from litestar import Response, route
 from litestar._kwargs import KwargsModel
@@ -17,6 +17,7 @@ from api.errors import AppError, Forbidden, MethodNotAllowed, Unauthorized
 from api.http.models import RequestModel, ResponseModel
 
 DOC = "doc"
+PATCH: Literal["PATCH"] = "PATCH"
 ID_PATTERN = "^[a-z0-9_]{1,40}$"
 
 Connection = ASGIConnection[Any, Any, Any, Any]
@@ -81,7 +82,13 @@ def post(path: str, **options: Any) -> HTTPRouteHandler:
 
 
 def put(path: str, **options: Any) -> HTTPRouteHandler:
-    return _LeanHandler(path, http_method="PUT", **options)
+    """PUT and PATCH, which both take any subset of the fields."""
+    return _LeanHandler(path, http_method=["PUT", PATCH], **options)
+
+
+def is_merge_patch(connection: Connection) -> bool:
+    """RFC 7396: also an object within the body changes only what it names."""
+    return connection.scope["method"] == PATCH  # type: ignore[typeddict-item]  # no handler is called for a socket
 
 
 def delete(path: str, **options: Any) -> HTTPRouteHandler:
@@ -99,7 +106,7 @@ class Parameter:
 
 IF_MATCH = Parameter(
     "If-Match",
-    "The ETag from an earlier response: the request is carried out only if it is still current.",
+    "The ETag or version from an earlier response: the request is carried out only if it is still current.",
     {"type": "string"},
     "header",
     '"1"',

@@ -18,6 +18,9 @@ MAX_BODY_BYTES = 1_048_576
 # end, up to this size.
 DRAIN_BYTES = 32 * MAX_BODY_BYTES
 BODY_SECONDS = 30.0
+MERGE_PATCH = "application/merge-patch+json"
+_MEDIA_TYPES = {False: (b"application/json",), True: (b"application/json", MERGE_PATCH.encode())}
+"""Of a body, and of one of PATCH."""
 
 
 class ApiRequest(AnyRequest):
@@ -41,7 +44,7 @@ class ApiRequest(AnyRequest):
         return value
 
     async def _read_body(self) -> bytes:
-        if _media_type(self.scope["headers"]) != b"application/json":
+        if _media_type(self.scope["headers"]) not in _MEDIA_TYPES[self.method == "PATCH"]:
             raise UnsupportedMediaType
         ticker: Ticker = self.app.state["ticker"]
         try:

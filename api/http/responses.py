@@ -11,7 +11,7 @@ from litestar import Request, Response
 from litestar.types import HTTPResponseStartEvent, Receive, Scope, Send
 from pydantic import TypeAdapter
 
-from api.errors import PROBLEM_TYPE, AppError, PreconditionFailed, problem_body
+from api.errors import PROBLEM_TYPE, AppError, problem_body
 from api.http.models import ResponseModel
 
 OK, CREATED = 200, 201
@@ -79,12 +79,3 @@ def encode(view: ResponseModel) -> bytes:
 
 def etag(version: int) -> str:
     return f'"{version}"'
-
-
-def check_if_match(header: str | None, version: int) -> None:
-    """RFC 9110 strong comparison: `*` or a listed tag that is current satisfies the condition."""
-    if header is None:
-        return
-    tags = [tag.strip() for tag in header.split(",")]
-    if "*" not in tags and etag(version) not in tags:
-        raise PreconditionFailed

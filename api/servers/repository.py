@@ -67,20 +67,20 @@ class ServerRepository:
         return [Put(self._key(server.id), server.encode(), IfAbsent()), self._claim_for(server)]
 
     def replace(self, old: Server, new: Server) -> list[Change]:
-        changed: list[Change] = [Put(self._key(new.id), new.encode(), IfVersion(old.version))]
+        changed: list[Change] = [Put(self._key(new.id), new.encode(), IfVersion(old.stored_version))]
         if new.slug != old.slug:
             changed += [Delete(self._claim(old.slug), Always()), self._claim_for(new)]
         return changed
 
     def remove(self, server: Server) -> list[Change]:
         return [
-            Delete(self._key(server.id), IfVersion(server.version)),
+            Delete(self._key(server.id), IfVersion(server.stored_version)),
             Delete(self._claim(server.slug), Always()),
             *(Delete(Key(self._partition, attached(server.id)), Always()) for attached in self._attached_keys),
         ]
 
     def unchanged(self, server: Server) -> Check:
-        return Check(self._key(server.id), IfVersion(server.version))
+        return Check(self._key(server.id), IfVersion(server.stored_version))
 
     def slug_key(self, slug: str) -> Key:
         return self._claim(slug)

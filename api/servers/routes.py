@@ -120,7 +120,8 @@ async def get_server(server_id: FromPath[str], servers: Injected[ServerService])
             "Accepts any subset of the fields. `config` merges by field, and its `headers` by name: a value replaces "
             'the stored one, a null, as in `{"headerValue": null}`, deletes it, and what is not named stays. A change '
             "of `url` to another origin, of `authType` or of `serviceType` deletes all stored credentials, and only "
-            "those of the request are stored: a secret is never sent to a host that it was not entered for.",
+            "those of the request are stored: a secret is never sent to a host that it was not entered for. Read-only "
+            "fields may be sent back as they were read.",
             SuccessResponse.item(ServerView, examples.SERVER),
             {"name": "Weather", "enabled": False},
             [IF_MATCH],

@@ -113,6 +113,10 @@ class ServerChange(PatchModel):
     exposure: Annotated[ExposureInput, _EXPOSURE] = Exposure.BOTH
     oauth_grant: Annotated[OAuthGrantInput, _GRANT] = OAuthGrant.AUTHORIZATION_CODE
 
+    @classmethod
+    def view(cls) -> type[ResponseModel]:
+        return ServerView
+
 
 class ServerView(ResponseModel):
     """A server, without its credentials."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar
 
+from api.kit.crypto.reencryption import RESEALS
 from api.kit.storage.records import NOT_STORED, Record
 from api.kit.storage.store import Item
 
@@ -66,11 +67,19 @@ class Server(Record):
     sealed: Mapping[str, str] = field(default_factory=dict)
     oauth_grant: str = "authorization_code"
     connection: Connection | None = None
+    reseals: int = 0
+    """How many versions of the stored item only moved its credentials to other keys."""
+
     version: int = field(default=1, metadata=NOT_STORED)
+    """As users see it."""
 
     @classmethod
     def of(cls, item: Item) -> Server:
-        return cls.decode(item.data, version=item.version)
+        return cls.decode(item.data, version=item.version - item.data.get(RESEALS, 0))
+
+    @property
+    def stored_version(self) -> int:
+        return self.version + self.reseals
 
     @property
     def is_connected(self) -> bool:

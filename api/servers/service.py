@@ -12,7 +12,7 @@ from api.access.context import WorkspaceContext
 from api.audit.events import AuditEvent
 from api.audit.journal import Journal
 from api.errors import ConflictProblem, InUse, NotFound, ValidationFailed
-from api.http.responses import check_if_match
+from api.http.preconditions import check_change, check_if_match
 from api.kit.clock import Clock, rfc3339
 from api.kit.crypto.vault import Vault
 from api.kit.egress.policy import EgressPolicy
@@ -24,7 +24,7 @@ from api.servers.config_sealing import ConfigSealer, MergedConfig
 from api.servers.credential_binding import credential_binding
 from api.servers.repository import AttachedKey, ServerRepository
 from api.servers.rules import ProposedServer, Rules
-from api.servers.schemas import ConfigDraft, ServerChange, ServerDraft
+from api.servers.schemas import ConfigDraft, ServerChange, ServerDraft, ServerView
 from api.servers.server import AuthType, Server
 from api.servers.slugs import is_reserved, slug_of
 
@@ -124,16 +124,19 @@ class ServerService:
 
     async def _update(self, server_id: str, change: ServerChange, if_match: str | None) -> Server:
         old = _existing(await self._servers.get(server_id))
-        check_if_match(if_match, old.version)
-        draft = replace(old, **self._fields(old, change), updated_at=rfc3339(self._deps.clock.now()))
+        check_change(change, if_match, old.version, ServerView.of(old))
+        draft = replace(old, **self._fields(old, change))
         config = change.config if "config" in change.model_fields_set else None
         merged = await self._merged(old, draft, config)
         if change.model_fields_set & FIELDS_WITH_RULES:
             given = config if config and credentials.given_credentials(config) else None
             self._deps.rules.check(_proposal(draft, merged.names), given)
         sealed, guards = await self._sealer.seal(server_id, self._binding(draft), merged.fresh)
-        new = replace(draft, sealed={**merged.kept, **sealed}, version=old.version + 1)
-        new, ended = await self._without_grant(old, new)
+        changed = replace(draft, sealed={**merged.kept, **sealed})
+        if changed == old:
+            return old
+        now = rfc3339(self._deps.clock.now())
+        new, ended = await self._without_grant(old, replace(changed, updated_at=now, version=old.version + 1))
         event = AuditEvent("server.updated", new.id, new.name, _changed_fields(old, new))
         slug = new.slug if new.slug != old.slug else None
         await self._write([*self._servers.replace(old, new), *guards, *ended], event, slug)

@@ -26,7 +26,6 @@ from api.http.operations import (
 )
 from api.http.pagination import PAGING, Paging
 from api.http.responses import StoredResponse, created, item
-from api.workspaces.repository import Workspace
 from api.workspaces.schemas import NewWorkspaceView, WorkspaceChange, WorkspaceDraft, WorkspaceView
 from api.workspaces.service import CreatedWorkspace, Workspaces, WorkspaceService
 
@@ -34,10 +33,6 @@ WORKSPACES = "/api/workspaces"
 WORKSPACE = f"{WORKSPACES}/{{workspace_id:str}}"
 TAG = "Workspaces"
 MANY = TypeAdapter(list[WorkspaceView])
-
-
-def view(workspace: Workspace) -> WorkspaceView:
-    return WorkspaceView.model_validate(workspace, from_attributes=True)
 
 
 @get(
@@ -56,7 +51,7 @@ def view(workspace: Workspace) -> WorkspaceView:
 )
 async def list_workspaces(workspaces: Injected[Workspaces], paging: Injected[Paging]) -> Response[bytes]:
     records = await workspaces.page(paging.one_more, paging.after)
-    return paging.answer(records, view, MANY, lambda workspace: workspace.id).response()
+    return paging.answer(records, WorkspaceView.of, MANY, lambda workspace: workspace.id).response()
 
 
 @post(
@@ -83,7 +78,7 @@ async def create_workspace(
 ) -> Response[bytes]:
 
     def answer(new: CreatedWorkspace) -> StoredResponse:
-        body = NewWorkspaceView(**view(new.workspace).model_dump(), api_key=new.key.reveal_text())
+        body = NewWorkspaceView(**WorkspaceView.of(new.workspace).model_dump(), api_key=new.key.reveal_text())
         return created(body, new.workspace.version, f"{idempotent_create.path}/{new.workspace.id}")
 
     async def work(receipt: IdempotencyChanges) -> StoredResponse:
@@ -107,7 +102,7 @@ async def create_workspace(
 )
 async def get_workspace(workspace: Injected[WorkspaceService]) -> Response[bytes]:
     record = await workspace.get()
-    return item(view(record), record.version).response()
+    return item(WorkspaceView.of(record), record.version).response()
 
 
 @put(
@@ -118,7 +113,7 @@ async def get_workspace(workspace: Injected[WorkspaceService]) -> Response[bytes
             "updateWorkspace",
             TAG,
             "Update the workspace",
-            "Accepts any subset of the fields.",
+            "Accepts any subset of the fields. Read-only fields may be sent back as they were read.",
             SuccessResponse.item(WorkspaceView, examples.WORKSPACE),
             {"name": "Acme Corp"},
             [IF_MATCH],
@@ -130,7 +125,7 @@ async def update_workspace(
     data: JSONBody[WorkspaceChange], workspace: Injected[WorkspaceService], if_match: IfMatch = None
 ) -> Response[bytes]:
     changed = await workspace.update(data, if_match)
-    return item(view(changed), changed.version).response()
+    return item(WorkspaceView.of(changed), changed.version).response()
 
 
 @delete(

@@ -8,6 +8,7 @@ from pydantic import Field, StringConstraints
 
 from api.http.models import Name, PatchModel, RequestModel, ResponseModel, Timestamp
 from api.kit.ids import ALPHABET, RANDOM_LENGTH
+from api.workspaces.repository import Workspace
 
 WorkspaceId = Annotated[str, StringConstraints(pattern=rf"^ws_[{ALPHABET}]{{{RANDOM_LENGTH}}}$")]
 
@@ -23,6 +24,10 @@ class WorkspaceChange(PatchModel):
 
     name: Name = ""
 
+    @classmethod
+    def view(cls) -> type[ResponseModel]:
+        return WorkspaceView
+
 
 class WorkspaceView(ResponseModel):
     """A workspace."""
@@ -32,6 +37,10 @@ class WorkspaceView(ResponseModel):
     created_at: Timestamp
     updated_at: Timestamp
     version: int
+
+    @classmethod
+    def of(cls, workspace: Workspace) -> WorkspaceView:
+        return WorkspaceView.model_validate(workspace, from_attributes=True)
 
 
 class NewWorkspaceView(WorkspaceView):

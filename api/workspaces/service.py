@@ -14,7 +14,7 @@ from api.api_keys.service import KeyMaker
 from api.audit.events import AuditEvent
 from api.audit.journal import Journal
 from api.errors import NotFound
-from api.http.responses import check_if_match
+from api.http.preconditions import check_change, check_if_match
 from api.kit.clock import Clock, rfc3339
 from api.kit.crypto.data_keys import KeyRing
 from api.kit.crypto.secret import Secret
@@ -23,7 +23,7 @@ from api.kit.storage.conflict_retry import retry_on_conflict
 from api.kit.storage.store import Change, Conflict, Store
 from api.workspaces.purge import WorkspacePurge
 from api.workspaces.repository import Workspace, WorkspaceDirectory, WorkspaceRecord
-from api.workspaces.schemas import WorkspaceChange
+from api.workspaces.schemas import WorkspaceChange, WorkspaceView
 
 Receipt = Callable[["CreatedWorkspace"], Sequence[Change]]
 
@@ -73,8 +73,11 @@ class WorkspaceService:
     async def update(self, change: WorkspaceChange, if_match: str | None) -> Workspace:
         async def write() -> Workspace:
             old = _existing(await self._one.get())
-            check_if_match(if_match, old.version)
-            new = replace(old, **change.set_fields(), updated_at=rfc3339(self._clock.now()), version=old.version + 1)
+            check_change(change, if_match, old.version, WorkspaceView.of(old))
+            changed = replace(old, **change.set_fields())
+            if changed == old:
+                return old
+            new = replace(changed, updated_at=rfc3339(self._clock.now()), version=old.version + 1)
             event = AuditEvent("workspace.updated", new.id, new.name, tuple(sorted(change.model_fields_set)))
             await self._journal.commit(self._ctx, self._one.replace(old, new), event)
             return new

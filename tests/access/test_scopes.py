@@ -26,6 +26,7 @@ MAY: Mapping[str, set[str]] = {
     "createWorkspace": OPERATORS,
     "getWorkspace": READERS,
     "updateWorkspace": ADMINS,
+    "patchWorkspace": ADMINS,
     "deleteWorkspace": ADMINS | OPERATORS,
     "listApiKeys": ADMINS,
     "createApiKey": ADMINS,
@@ -34,11 +35,13 @@ MAY: Mapping[str, set[str]] = {
     "createServer": MANAGERS,
     "getServer": READERS,
     "updateServer": MANAGERS,
+    "patchServer": MANAGERS,
     "deleteServer": MANAGERS,
     "listAgents": READERS,
     "createAgent": MANAGERS,
     "getAgent": READERS,
     "updateAgent": MANAGERS,
+    "patchAgent": MANAGERS,
     "deleteAgent": MANAGERS,
     "checkServer": MANAGERS,
     "connectServer": MANAGERS,
@@ -54,11 +57,14 @@ MAY: Mapping[str, set[str]] = {
 BODIES: Mapping[str, Any] = {
     "createWorkspace": {"name": "New"},
     "updateWorkspace": {"name": "New"},
+    "patchWorkspace": {"name": "New"},
     "createApiKey": {"name": "New", "scope": "read"},
     "createServer": WEATHER,
     "updateServer": {"name": "New"},
+    "patchServer": {"name": "New"},
     "createAgent": {"name": "New"},
     "updateAgent": {"name": "New"},
+    "patchAgent": {"name": "New"},
 }
 
 
@@ -117,6 +123,8 @@ def guards() -> Iterator[tuple[str, object]]:
             doc, guard = handler.opt.get("doc"), guard_of(handler)
             if doc and isinstance(guard, RequiresScope | RequiresOperator | RequiresAnyKey):
                 yield doc.id, guard
+                if "PATCH" in handler.http_methods:
+                    yield doc.id.replace("update", "patch"), guard
 
 
 def allows(guard: object, scope: Scope) -> bool:

@@ -55,7 +55,7 @@ NOT_JSON = {
     "plain text": {"Content-Type": "text/plain"},
     "a form": {"Content-Type": "application/x-www-form-urlencoded"},
     "a form of many parts": {"Content-Type": "multipart/form-data; boundary=x"},
-    "another kind of JSON": {"Content-Type": "application/merge-patch+json"},
+    "another kind of JSON": {"Content-Type": "application/vnd.api+json"},
     "a longer name": {"Content-Type": "application/jsonp"},
 }
 

@@ -160,7 +160,7 @@ def test_the_errors_of_an_operation_follow_from_its_input(operation: Operation) 
     # The one without a body is the check of a server, which has no effect.
     takes_key = operation.method == "POST" and "requestBody" in operation.described
     assert ("Idempotency-Key" in names) == takes_key
-    assert ("If-Match" in names) == (operation.method in ("PUT", "DELETE"))
+    assert ("If-Match" in names) == (operation.method in ("PUT", "PATCH", "DELETE"))
     assert ("limit" in names) == ("cursor" in names)
 
 

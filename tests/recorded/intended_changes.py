@@ -1,34 +1,62 @@
 """What has been changed on purpose since the recordings: of single requests, and of the contract.
 
 1. `config` on PUT merges by field. Versions of that server shift where a request succeeds that was refused before.
-2. The contract may gain operations, parameters, fields and limits. What it had stays, but for `CONTRACT_CHANGES`.
+2. A change of nothing makes no version and no record, `version` in a body is a precondition, and there is PATCH.
+3. The contract may gain operations, parameters, fields and limits. What it had stays, but for `CONTRACT_CHANGES`.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
+
+from tests.recorded.prose import TEXT
 
 Json = dict[str, Any]
 Path = tuple[str, ...]
 UPDATE_SERVER = "updateServer"
+OK = 200
+JSON = "application/json"
+PUT_ONLY, PUT_AND_PATCH = "DELETE, GET, HEAD, OPTIONS, PUT", "DELETE, GET, HEAD, OPTIONS, PATCH, PUT"
 RENAMED = {"id": "<server 1>", "name": "Renamed", "type": "server"}
 
 
 def patched(recorded: Json) -> Json:
     """A recording as the same requests are answered now."""
-    responses = [_patched(entry) for entry in recorded["responses"]]
-    for operation, name, object_id, shift in VERSION_SHIFTS:
-        starts = [place for place, entry in enumerate(responses) if _key(entry) == (operation, name)]
-        for place in range(starts[0] + 1, len(responses)) if starts else ():
-            responses[place] = _shifted(responses[place], object_id, shift)
+    responses: list[Json] = []
+    versions = Versions()
+    for entry in recorded["responses"]:
+        if _key(entry) in UNCHANGED:
+            now = _unchanged(entry, responses)
+            if entry["status"] == OK:
+                versions.forget(entry["body"], now["body"])
+        else:
+            now = versions.of(_patched(entry))
+            versions.shifts.update({now["body"]["id"]: 1} if _key(entry) in NEW_SUCCESSES else {})
+        responses.append(now)
     return {**recorded, "responses": responses}
+
+
+def _unchanged(entry: Json, earlier: list[Json]) -> Json:
+    """As the last response that showed the object."""
+    path = entry["request"].partition(" ")[2]
+    shown = next(
+        each for each in reversed(earlier) if each["request"].partition(" ")[2] == path and "etag" in each["headers"]
+    )
+    headers = {"content-type": JSON, "etag": shown["headers"]["etag"]}
+    kept = {name: text for name, text in entry["headers"].items() if name != "allow"}
+    operation = entry["operation"] or next(name for part, name in PATCHES.items() if part in path)
+    return {**entry, "operation": operation, "status": OK, "headers": kept | headers, "body": shown["body"]}
 
 
 def _patched(entry: Json) -> Json:
     change = CHANGED.get(_key(entry))
     if change:
         return change(entry)
+    if entry["headers"].get("allow") == PUT_ONLY:
+        entry = {**entry, "headers": entry["headers"] | {"allow": PUT_AND_PATCH}}
     match entry:
         case {"operation": "getContract", "body": {"paths": _} as contract}:
             return {**entry, "body": _changed(contract)}
@@ -40,13 +68,16 @@ def _patched(entry: Json) -> Json:
 
 def _records(record: Json) -> list[Json]:
     """The records of today in place of this one."""
+    match record:
+        case {"requestId": "<request_id 151>", "fields": []} if record["target"] == RENAMED:  # it is still there
+            return [{**record, "fields": ["config.headerValue"]}]
+        case {"action": str(action), "fields": []} if action.endswith(".updated"):
+            return []
     if record["target"] != RENAMED:
         return [record]
     match record:
         case {"requestId": "<request_id 149>"}:  # `headerValue` stays
             return [{**record, "fields": ["config.headers"]}]
-        case {"requestId": "<request_id 151>", "fields": []}:  # `headerValue` is still there to be cleared
-            return [{**record, "fields": ["config.headerValue"]}]
         case {"requestId": "<request_id 157>"}:  # the next request was refused
             fields = {"at": "2027-01-15T08:03:45.000Z", "requestId": "<request_id 158>", "id": "<audit 9000>"}
             return [{**record, **fields, "fields": ["config.username"]}, record]
@@ -62,12 +93,28 @@ def _with_body(**fields: Any) -> Callable[[Json], Json]:
     return lambda entry: {**entry, "body": entry["body"] | fields}
 
 
+def _problem(status: int, code: str, *paths: str) -> Callable[[Json], Json]:
+    errors = {"errors": [{"path": path, "message": TEXT} for path in paths]} if paths else {}
+    kind = {"type": f"urn:plugboard:problem:{code}", "title": TEXT, "status": status, "code": code, "detail": TEXT}
+    return lambda entry: {**entry, "status": status, "body": kind | errors}
+
+
+def _found_by_patch(operation: str, answer: Callable[[Json], Json]) -> Callable[[Json], Json]:
+    """A path whose objects had no PATCH."""
+
+    def change(entry: Json) -> Json:
+        headers = {name: text for name, text in entry["headers"].items() if name != "allow"}
+        return answer({**entry, "operation": operation, "headers": headers})
+
+    return change
+
+
 def _succeeds(body: Json) -> Callable[[Json], Json]:
     """A request that was refused."""
 
     def change(entry: Json) -> Json:
-        headers = entry["headers"] | {"content-type": "application/json", "etag": f'"{body["version"]}"'}
-        return {**entry, "status": 200, "headers": headers, "body": body}
+        headers = entry["headers"] | {"content-type": JSON, "etag": f'"{body["version"]}"'}
+        return {**entry, "status": OK, "headers": headers, "body": body}
 
     return change
 
@@ -77,6 +124,28 @@ CHANGED: Mapping[tuple[str, str], Callable[[Json], Json]] = {
     (UPDATE_SERVER, "clear a header"): _with_body(configured=["headerValue"]),
     (UPDATE_SERVER, "give what does not go with it"): _with_body(
         errors=[{"message": "<text>", "path": "config.password"}]
+    ),
+    (UPDATE_SERVER, "send back what was read"): _problem(412, "stale"),
+    ("updateAgent", "send back what was read"): _problem(412, "stale"),
+    ("updateWorkspace", "rename with what was read"): _problem(412, "stale"),
+    ("updateWorkspace", "rename with all that was read"): _problem(412, "stale"),
+    ("", "PATCH /api/workspaces/{workspace}"): _found_by_patch(
+        "patchWorkspace",
+        _succeeds(
+            {
+                "createdAt": "2027-01-15T08:00:00.000Z",
+                "id": "<workspace 1>",
+                "name": "Recorded",
+                "updatedAt": "2027-01-15T08:00:00.000Z",
+                "version": 1,
+            }
+        ),
+    ),
+    ("", "PATCH /api/workspaces/{workspace}/agents/{no_agent}"): _found_by_patch(
+        "patchAgent", _problem(404, "not_found")
+    ),
+    ("", "PATCH /api/workspaces/{workspace}/mcp-servers/{no_server}"): _found_by_patch(
+        "patchServer", _problem(404, "not_found")
     ),
     (UPDATE_SERVER, "sign in with less"): _succeeds(
         {
@@ -99,17 +168,49 @@ CHANGED: Mapping[tuple[str, str], Callable[[Json], Json]] = {
 }
 """By operation and name of the request."""
 
-VERSION_SHIFTS = [(UPDATE_SERVER, "sign in with less", "<server 1>", 1)]
-"""The request, the object and by how much its later versions differ."""
+NEW_SUCCESSES = {(UPDATE_SERVER, "sign in with less")}
+"""They make a version that there was not."""
+
+UNCHANGED = {
+    (UPDATE_SERVER, "change nothing"),
+    ("updateAgent", "change nothing"),
+    ("updateWorkspace", "rename without any field"),
+    ("", "change with PATCH"),  # its script was changed: it gives the name that the object has
+}
+"""They make no version any more, and no record."""
+
+PATCHES = {"/agents/": "patchAgent", "/mcp-servers/": "patchServer"}
 
 
-def _shifted(entry: Json, object_id: str, shift: int) -> Json:
-    body = entry.get("body")
-    if not isinstance(body, dict) or body.get("id") != object_id or "version" not in body:
-        return entry
-    version = body["version"] + shift
-    headers = entry["headers"] | {"etag": f'"{version}"'} if "etag" in entry["headers"] else entry["headers"]
-    return {**entry, "headers": headers, "body": {**body, "version": version}}
+@dataclass
+class Versions:
+    """How the versions of objects, and the times of their changes, differ from the recorded ones."""
+
+    shifts: Counter[str] = field(default_factory=Counter)
+    times: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def forget(self, recorded: Json, now: Json) -> None:
+        """A change of nothing, which made a version then."""
+        self.shifts[now["id"]] -= 1
+        self.times[now["id"], recorded["updatedAt"]] = now["updatedAt"]
+
+    def of(self, entry: Json) -> Json:
+        match entry:
+            case {"body": list(items), "operation": "listServers" | "listAgents" | "listWorkspaces"}:
+                return {**entry, "body": [self._item(item) for item in items]}
+            case {"body": {"version": _}, "headers": {"etag": _}}:
+                body = self._item(entry["body"])
+                return {**entry, "headers": entry["headers"] | {"etag": f'"{body["version"]}"'}, "body": body}
+            case _:
+                return entry
+
+    def _item(self, item: Any) -> Any:
+        match item:
+            case {"id": str(object_id), "version": int(version), "updatedAt": str(time)}:
+                now = self.times.get((object_id, time), time)
+                return {**item, "version": version + self.shifts[object_id], "updatedAt": now}
+            case _:
+                return item
 
 
 def comparable_contracts(recorded: Json, now: Json) -> tuple[Json, Json]:
@@ -177,4 +278,18 @@ def _nullable_headers(schema: Json) -> Json:
             return schema
 
 
-CONTRACT_CHANGES = (_nullable_headers,)
+def _nullable_rules(schema: Json) -> Json:
+    """A null deletes a tool rule, in a body without required fields: of a change."""
+    match schema:
+        case {
+            "properties": {
+                "enabledMcpServerToolNames": {"additionalProperties": {"type": "array"} as names} as rules
+            } as fields
+        } if "required" not in schema:
+            changed = {**rules, "additionalProperties": {**names, "type": ["array", "null"]}}
+            return {**schema, "properties": {**fields, "enabledMcpServerToolNames": changed}}
+        case _:
+            return schema
+
+
+CONTRACT_CHANGES = (_nullable_headers, _nullable_rules)

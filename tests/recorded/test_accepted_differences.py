@@ -103,14 +103,10 @@ def test_a_reference_to_another_definition_is_noticed() -> None:
     assert not is_accepted(schema("A", "A"), schema("A", "C"))
 
 
-def test_code_marks_on_the_documentation_page_may_change() -> None:
-    assert is_accepted(run("getDocs", CODE), run("getDocs", {**CODE, "<code>": 4, "</code>": 4, "<text>": 11}))
-
-
-def test_other_elements_and_pages_may_not_change() -> None:
-    for changed in ({"<p>": 3}, {"<code>": 4}, {"<b>": 1}):
-        assert not is_accepted(run("getDocs", CODE), run("getDocs", {**CODE, **changed}))
-    assert not is_accepted(run("showConnect", CODE), run("showConnect", {**CODE, "<code>": 4, "</code>": 4}))
+def test_the_documentation_page_may_change_but_not_be_empty() -> None:
+    assert is_accepted(run("getDocs", CODE), run("getDocs", {"<div>": 1}))
+    assert not is_accepted(run("getDocs", CODE), run("getDocs", {}))
+    assert not is_accepted(run("showConnect", CODE), run("showConnect", {"<div>": 1}))
 
 
 def test_the_new_metrics_are_expected_and_no_others() -> None:

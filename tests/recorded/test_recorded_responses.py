@@ -41,7 +41,7 @@ def test_the_names_of_a_script_s_requests_differ() -> None:
 
 
 def test_every_operation_and_every_problem_is_recorded() -> None:
-    entries = [entry for name in SCRIPTS for entry in read(name)["responses"]]
+    entries = [entry for name in SCRIPTS for entry in patched(read(name))["responses"]]
     operations = {entry.get("operation") for entry in entries}
     problems = {
         entry["body"]["code"] for entry in entries if isinstance(entry["body"], dict) and "code" in entry["body"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -36,6 +36,7 @@ from api.http.operations import (
     ID_PATTERN,
     IDEMPOTENCY_KEY,
     IF_MATCH,
+    PATCH,
     Guard,
     OperationDoc,
     Parameter,
@@ -43,6 +44,8 @@ from api.http.operations import (
     guard_of,
     request_model_of,
 )
+from api.http.request import MERGE_PATCH
+from api.http.responses import JSON
 
 INFO = {
     "title": "Plugboard",
@@ -161,18 +164,19 @@ def _operations(app: Litestar) -> Iterator[Operation]:
         if isinstance(route, HTTPRoute):
             for handler in route.route_handlers:
                 if DOC in handler.opt:
-                    yield Operation(
-                        _path(route), _method(handler), handler.opt[DOC], guard_of(handler), request_model_of(handler)
-                    )
+                    yield from _operations_of(route, handler)
 
 
 def _path(route: HTTPRoute) -> str:
     return re.sub(r"\{(\w+)\}", lambda match: f"{{{to_camel(match[1])}}}", str(route.path_format))
 
 
-def _method(handler: HTTPRouteHandler) -> str:
-    """The operation's method, without HEAD, which every GET operation supports."""
-    return next(iter(handler.http_methods - {"HEAD"})).lower()
+def _operations_of(route: HTTPRoute, handler: HTTPRouteHandler) -> Iterator[Operation]:
+    """One for each method, without HEAD, which every GET operation supports."""
+    doc: OperationDoc = handler.opt[DOC]
+    for method in sorted(handler.http_methods - {"HEAD"}):
+        shown = replace(doc, id=doc.id.replace("update", "patch", 1)) if method == PATCH else doc
+        yield Operation(_path(route), method.lower(), shown, guard_of(handler), request_model_of(handler))
 
 
 def _operation_entry(operation: Operation) -> dict[str, Any]:
@@ -188,7 +192,8 @@ def _operation_entry(operation: Operation) -> dict[str, Any]:
     if parameters:
         entry["parameters"] = parameters
     if operation.body:
-        content = _content(components.schema_of(operation.body), doc.example)
+        media_types = [JSON, MERGE_PATCH] if operation.method == PATCH.lower() else [JSON]
+        content = _content(components.schema_of(operation.body), doc.example, *media_types)
         entry["requestBody"] = {"required": True, "content": content}
     refusals = {
         str(status): ref("responses", components.problem_name(errors)) for status, errors in operation.problems.items()
@@ -243,5 +248,5 @@ def _reply(reply: SuccessResponse) -> dict[str, Any]:
     return entry | {"content": {reply.media_type: {"schema": {"type": "string"}}}}
 
 
-def _content(schema: Mapping[str, Any], example: Any) -> dict[str, Any]:
-    return {"application/json": {"schema": schema, "example": example}}
+def _content(schema: Mapping[str, Any], example: Any, *media_types: str) -> dict[str, Any]:
+    return {media_type: {"schema": schema, "example": example} for media_type in media_types or (JSON,)}

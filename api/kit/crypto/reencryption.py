@@ -19,6 +19,8 @@ from api.kit.storage.conflict_retry import retry_on_conflict
 from api.kit.storage.store import Change, IfVersion, Item, Key, Put, Store
 
 SEALED = "sealed"
+RESEALS = "reseals"
+"""The field that counts how often an item was resealed: its readers can tell this from a change."""
 PAGE = 100
 
 Announcement = Callable[[], Sequence[Change]]
@@ -101,7 +103,7 @@ async def _reseal(store: Store, vault: Vault, key: Key, announce: Announcement) 
     }
     changed = sum(after[field] != before[field] for field in before)
     if changed:
-        data = {**item.data, SEALED: after}
+        data = {**item.data, SEALED: after, RESEALS: item.data.get(RESEALS, 0) + 1}
         await store.write(Put(key, data, IfVersion(item.version), item.expires_at), sealing.guard, *announce())
     return changed
 

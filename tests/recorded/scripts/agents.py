@@ -98,7 +98,7 @@ SCRIPT: Script = [
     ),
     *(put(f"change to {what}", MINE, body) for what, body in BAD.items() if what not in ("nothing", "no name")),
     put("send back what was read", MINE, {"id": "{agent}", "version": 9, "name": "Sent back", "createdAt": "x"}),
-    Request("change with PATCH", "PATCH", MINE, json={"name": "Patched"}),
+    Request("change with PATCH", "PATCH", MINE, json={"name": "Renamed"}),
     put("change one that is not there", f"{AGENTS}/{{no_agent}}", {"name": "x"}),
     delete("delete a server in use", f"{SERVERS}/{{second}}"),
     delete("delete a server in use, with nonsense", f"{SERVERS}/{{second}}?detach=maybe"),

@@ -212,7 +212,7 @@ SCRIPT: Script = [
     put("change one that is not there", f"{SERVERS}/{{no_server}}", {"name": "x"}),
     put("change by another workspace", MINE, {"name": "x"}, caller="foreign"),
     Request("change with no JSON", "PUT", MINE, content=b"name=x", headers={"Content-Type": "text/plain"}),
-    Request("change with PATCH", "PATCH", MINE, json={"name": "Patched"}),
+    Request("change with PATCH", "PATCH", MINE, json={"name": "Renamed"}),
     delete("delete on an old reading", MINE, headers={"If-Match": '"1"'}),
     delete("delete with nonsense", f"{MINE}?detach=yes"),
     delete("delete", MINE),
