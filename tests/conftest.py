@@ -5,6 +5,7 @@ import hypothesis
 import pytest
 
 from api.kit.crypto.secret import Secret
+from api.main.postgres_url import parse_postgres_url
 from api.main.settings import Settings
 from tests.fakes.dynamodb import (
     NO_DYNOXIDE,
@@ -87,12 +88,19 @@ def on_dynoxide(dynoxide: str) -> Iterator[Plugboard]:
         yield plugboard
 
 
+@pytest.fixture(scope="session")
+def on_postgres(postgres: PostgresServer) -> Iterator[Plugboard]:
+    address = parse_postgres_url(postgres.url_of(postgres.make_database()))
+    with served(Settings(store="postgres", postgres=address, root_key=Secret(ROOT_KEY))) as plugboard:
+        yield plugboard
+
+
 @pytest.fixture
 def plugboard(on_sqlite: Plugboard) -> Plugboard:
     return on_sqlite
 
 
-@pytest.fixture(params=["sqlite", "moto", "dynoxide"])
+@pytest.fixture(params=["sqlite", "moto", "dynoxide", pytest.param("postgres", marks=pytest.mark.slow)])
 def any_plugboard(request: pytest.FixtureRequest) -> Plugboard:
     """For what has to hold on every store."""
     result: Plugboard = request.getfixturevalue(f"on_{request.param}")

@@ -78,7 +78,7 @@ def test_an_empty_variable_counts_as_unset() -> None:
         *(("PLUGBOARD_PORT", text) for text in ("x", "-1", "65536", "80.0", "٨٠", "0x50", "8400 8401")),
         *(("PLUGBOARD_WORKERS", text) for text in ("0", "65", "two")),
         *(("PLUGBOARD_METRICS_PORT", text) for text in ("on", "-1", "65473", "127.0.0.1:9400")),
-        *(("PLUGBOARD_STORE", text) for text in ("foo", "SQLite", "postgres")),
+        *(("PLUGBOARD_STORE", text) for text in ("foo", "SQLite", "postgresql")),
         *(("PLUGBOARD_TABLE", text) for text in ("a", "two words", "x" * 256)),
         *(("PLUGBOARD_DYNAMODB_ENDPOINT", text) for text in ("localhost:8000", "ftp://x", "http://")),
         *(("OAUTH_REDIRECT_BASE_URL", text) for text in ("plugboard.example.com", "https://x/?a=b", "https://x/#f")),

@@ -53,9 +53,9 @@ def _parser() -> argparse.ArgumentParser:
     setup.set_defaults(run=commands.setup)
     _add_keys(commands_parsers)
     _add_operator_keys(commands_parsers)
-    table = commands_parsers.add_parser("table", help="the DynamoDB table")
+    table = commands_parsers.add_parser("table", help="the table of DynamoDB or PostgreSQL")
     table_commands = table.add_subparsers(required=True, metavar="what")
-    table_commands.add_parser("create", help="create the table as infra/stack.yaml defines it").set_defaults(
+    table_commands.add_parser("create", help="create the table, on PostgreSQL also migrate it").set_defaults(
         run=commands.table_create
     )
     _add_moves(commands_parsers)

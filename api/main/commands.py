@@ -19,6 +19,7 @@ from api.access.repository import OPERATORS, revision_key
 from api.api_keys.service import make_admin_key, make_operator_key, revoke_operator_key
 from api.errors import NotFound
 from api.kit import logs
+from api.kit.clock import SystemClock
 from api.kit.crypto.data_keys import NoDataKey, TooManyDataKeys
 from api.kit.crypto.reencryption import KeyUsage, ReencryptionResult, count, rewrap
 from api.kit.crypto.secret import Secret
@@ -27,7 +28,7 @@ from api.kit.storage.dynamodb.table import create_table
 from api.kit.storage.store import IfPresent, Put
 from api.main import server_process
 from api.main.app import build_router_app
-from api.main.container import DATABASE, Container, build_container
+from api.main.container import DATABASE, Container, build_container, open_postgres
 from api.main.environment_check import environment_problems
 from api.main.greeting import base_url, greeting
 from api.main.settings import InvalidSetting, Settings
@@ -144,8 +145,18 @@ async def keys_rewrap(settings: Settings, args: argparse.Namespace) -> None:
 
 
 async def table_create(settings: Settings, _: argparse.Namespace) -> None:
-    is_new = create_table(dynamo_client(settings.dynamodb_endpoint), settings.table)
+    is_new = await _create_table(settings)
     _print_result(f"The table {settings.table} {'was created' if is_new else 'already exists'}.")
+
+
+async def _create_table(settings: Settings) -> bool:
+    if settings.store != "postgres":
+        return create_table(dynamo_client(settings.dynamodb_endpoint), settings.table)
+    store = open_postgres(settings, SystemClock())
+    try:
+        return await store.prepare()
+    finally:
+        await store.close()
 
 
 @asynccontextmanager

@@ -6,6 +6,7 @@ import asyncio
 import os
 import ssl
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -33,10 +34,12 @@ from api.kit.jobs import BackgroundJobs
 from api.kit.metrics import Metrics
 from api.kit.storage.dynamodb.store import DynamoStore, dynamo_client
 from api.kit.storage.job_lease import JobLease
+from api.kit.storage.postgres.store import PostgresStore
 from api.kit.storage.revision_cache import RevisionCache
 from api.kit.storage.sqlite import SqliteStore
 from api.kit.storage.store import Key, Store
 from api.main.oauth_wiring import ConnectionComponents, SharedDeps, build_connections, service_directory
+from api.main.postgres_url import FORM as POSTGRES_URL_FORM
 from api.main.settings import InvalidSetting, Settings
 from api.servers.rules import Rules
 from api.servers.service import ServerDeps
@@ -58,7 +61,7 @@ KEY_FILE = "root.key"
 COPY_MARK = Key(SYSTEM, "COPY")
 """An item of a store into which an installation is still being copied."""
 NO_ROOT_KEY = (
-    "with PLUGBOARD_STORE=dynamodb, all machines need the same root key. Set PLUGBOARD_KMS_KEY_ID to an AWS KMS key, "
+    "with PLUGBOARD_STORE={}, all machines need the same root key. Set PLUGBOARD_KMS_KEY_ID to an AWS KMS key, "
     "or PLUGBOARD_ROOT_KEY to `id:base64` of 32 random bytes, created for example with: "
     """python3 -c "import base64, os; print('k1:' + base64.b64encode(os.urandom(32)).decode())\""""
 )
@@ -162,10 +165,15 @@ def registration_pruner(container: Container) -> RegistrationPruner:
 async def open_encrypted_store(settings: Settings, clock: Clock) -> tuple[RootKeys, Store, KeyRing, Vault]:
     """The store, and the keys that decrypt what is in it."""
     roots = open_root_keys(settings)
-    store = open_store(settings, clock)
-    await _refuse_an_unfinished_copy(store)
-    keyring = KeyRing(store, roots, clock)
-    await keyring.ensure_permanent(SYSTEM)
+    async with AsyncExitStack() as opened:
+        store = open_store(settings, clock)
+        opened.push_async_callback(store.close)
+        if isinstance(store, PostgresStore):
+            await store.prepare()
+        await _refuse_an_unfinished_copy(store)
+        keyring = KeyRing(store, roots, clock)
+        await keyring.ensure_permanent(SYSTEM)
+        opened.pop_all()  # the caller closes it
     return roots, store, keyring, Vault(keyring)
 
 
@@ -206,9 +214,19 @@ def register_gauges(runtime: ToolRuntime) -> None:
 
 
 def open_store(settings: Settings, clock: Clock) -> Store:
-    if settings.store == "dynamodb":
-        return DynamoStore(dynamo_client(settings.dynamodb_endpoint), settings.table, clock)
-    return SqliteStore(data_dir(settings) / DATABASE, clock)
+    match settings.store:
+        case "sqlite":
+            return SqliteStore(data_dir(settings) / DATABASE, clock)
+        case "postgres":
+            return open_postgres(settings, clock)
+        case "dynamodb":
+            return DynamoStore(dynamo_client(settings.dynamodb_endpoint), settings.table, clock)
+
+
+def open_postgres(settings: Settings, clock: Clock) -> PostgresStore:
+    if settings.postgres is None:
+        raise InvalidSetting("PLUGBOARD_POSTGRES_URL", f"must be set: {POSTGRES_URL_FORM}.")
+    return PostgresStore(settings.postgres, settings.table, clock, settings.postgres_connections)
 
 
 def open_root_keys(settings: Settings) -> RootKeys:
@@ -219,7 +237,7 @@ def open_root_keys(settings: Settings) -> RootKeys:
         raise InvalidSetting("PLUGBOARD_ROOT_KEY", str(error)) from error
     if settings.kms_key_id is None:
         if local is None:
-            raise InvalidSetting("PLUGBOARD_ROOT_KEY", NO_ROOT_KEY)
+            raise InvalidSetting("PLUGBOARD_ROOT_KEY", NO_ROOT_KEY.format(settings.store))
         return local
     kms = _kms_root_keys(settings.kms_key_id)
     return CombinedRootKeys(kms, local) if local else kms
@@ -236,7 +254,7 @@ def _kms_root_keys(key_ids: str) -> KmsRootKeys:
 def _local_root_keys(settings: Settings) -> LocalRootKeys | None:
     if settings.root_key is not None:
         return LocalRootKeys.parse(settings.root_key)
-    if settings.store == "dynamodb":
+    if settings.store != "sqlite":
         return None
     path = data_dir(settings) / KEY_FILE
     if settings.kms_key_id is None:

@@ -12,17 +12,22 @@ from urllib.parse import urlsplit
 
 from api.kit.crypto.secret import Secret
 from api.kit.egress.policy import EgressPolicy, InvalidEgressPolicy
+from api.kit.storage.postgres.address import PostgresAddress
+from api.main.postgres_url import InvalidPostgresUrl, parse_postgres_url
 
 PREFIX = "PLUGBOARD_"
 MAX_PORT = 65_535
 USUAL_PORT = 8400
 MAX_WORKERS = 64
 MAX_METRICS_PORT = MAX_PORT - MAX_WORKERS + 1  # each process has its own port, counted from this one
+MAX_CONNECTIONS = 100
 TABLE_NAME = re.compile(r"[A-Za-z0-9_.-]{3,255}")
-
-
 ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:[0-9]{1,5})?")
 ADDRESSES = ("_API_BASE_URL", "_OAUTH_AUTHORIZE_URL", "_OAUTH_TOKEN_URL", "_OAUTH_REVOKE_URL")
+
+
+StoreKind = Literal["sqlite", "postgres", "dynamodb"]
+STORES: Mapping[str, StoreKind] = {"sqlite": "sqlite", "postgres": "postgres", "dynamodb": "dynamodb"}
 
 
 class InvalidSetting(Exception):
@@ -45,8 +50,10 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = 8400
     data_dir: Path = Path("var")
-    store: Literal["sqlite", "dynamodb"] = "sqlite"
+    store: StoreKind = "sqlite"
     table: str = "plugboard"
+    postgres: PostgresAddress | None = None
+    postgres_connections: int = 10
     dynamodb_endpoint: str | None = None
     root_key: Secret | None = None
     kms_key_id: str | None = None
@@ -90,7 +97,8 @@ class Settings:
 
     def _named_hosts(self) -> set[str]:
         hosts = {urlsplit(url).hostname for url in (self.public_url, self.dynamodb_endpoint) if url}
-        return {host for host in hosts if host}
+        databases = {host.name for host in self.postgres.hosts} if self.postgres else set()
+        return {host for host in hosts | databases if host and not host.startswith("/")}
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:
@@ -107,12 +115,15 @@ class Settings:
     @classmethod
     def _read(cls, read: _Reader) -> Settings:
         port = read.number("PLUGBOARD_PORT", USUAL_PORT, 0, MAX_PORT)
+        store = read.store("PLUGBOARD_STORE")
         return cls(
             host=read.text("PLUGBOARD_HOST", "127.0.0.1"),
             port=port,
             data_dir=Path(read.text("PLUGBOARD_DATA_DIR", "var")),
-            store=read.choice("PLUGBOARD_STORE", "sqlite", "dynamodb"),
+            store=store,
             table=read.matching("PLUGBOARD_TABLE", "plugboard", TABLE_NAME),
+            postgres=read.postgres("PLUGBOARD_POSTGRES_URL", "PLUGBOARD_POSTGRES_CA", is_needed=store == "postgres"),
+            postgres_connections=read.number("PLUGBOARD_POSTGRES_CONNECTIONS", 10, 1, MAX_CONNECTIONS),
             dynamodb_endpoint=read.url("PLUGBOARD_DYNAMODB_ENDPOINT", "") or None,
             root_key=read.secret("PLUGBOARD_ROOT_KEY"),
             kms_key_id=read.text("PLUGBOARD_KMS_KEY_ID", "") or None,
@@ -146,22 +157,26 @@ class _Reader:
             raise InvalidSetting(name, f"must be a whole number from {least} to {most}.")
         return int(text)
 
-    def choice(
-        self, name: str, default: Literal["sqlite"], other: Literal["dynamodb"]
-    ) -> Literal["sqlite", "dynamodb"]:
-        match self.text(name, default):
-            case "sqlite":
-                return default
-            case "dynamodb":
-                return other
-            case _:
-                raise InvalidSetting(name, f"must be `{default}` or `{other}`.")
+    def store(self, name: str) -> StoreKind:
+        text = self.text(name, "sqlite")
+        if text not in STORES:
+            raise InvalidSetting(name, "must be `sqlite`, `postgres` or `dynamodb`.")
+        return STORES[text]
 
     def matching(self, name: str, default: str, form: re.Pattern[str]) -> str:
         text = self.text(name, default)
         if not form.fullmatch(text):
             raise InvalidSetting(name, f"must match {form.pattern}.")
         return text
+
+    def postgres(self, name: str, authorities: str, *, is_needed: bool) -> PostgresAddress | None:
+        text, file = self.text(name, ""), self.text(authorities, "")
+        if file and not Path(file).is_file():
+            raise InvalidSetting(authorities, f"{file} is not a file.")
+        try:
+            return parse_postgres_url(text, Path(file) if file else None) if text or is_needed else None
+        except InvalidPostgresUrl as error:
+            raise InvalidSetting(name, str(error)) from None
 
     def url(self, name: str, default: str) -> str:
         text = self.text(name, default)

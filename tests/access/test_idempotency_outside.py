@@ -50,7 +50,7 @@ def upstream_host() -> Iterator[UpstreamHost]:
         yield host
 
 
-@pytest.fixture(scope="module", params=["sqlite", "moto", "dynoxide"])
+@pytest.fixture(scope="module", params=["sqlite", "moto", "dynoxide", pytest.param("postgres", marks=pytest.mark.slow)])
 def connected(request: pytest.FixtureRequest, upstream_host: UpstreamHost) -> Iterator[Plugboard]:  # noqa: ARG001  to be stopped last
     """A second process on each of the stores, whose upstreams may be on 127.0.0.1."""
     beside: Plugboard = request.getfixturevalue(f"on_{request.param}")

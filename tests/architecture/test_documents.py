@@ -53,6 +53,7 @@ RUN_BY: Mapping[str, Mapping[str, str]] = {
     },
     "docs/operating.md": {
         "first admin key": "tests/docs/test_operating_guide.py",
+        "PLUGBOARD_STORE=postgres": E2E,
         "PLUGBOARD_STORE=dynamodb": E2E,
         "/readyz": "tests/docs/test_operating_guide.py",
         "/metrics": "tests/docs/test_operating_guide.py",

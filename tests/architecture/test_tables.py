@@ -169,7 +169,10 @@ def test_the_defaults_of_the_variables_are_those_of_the_code() -> None:
     assert [name for name, default in rows.items() if default == "none"] == [
         "PLUGBOARD_METRICS_PORT",
         "PLUGBOARD_TRUSTED_PROXIES",
+        "PLUGBOARD_POSTGRES_URL",
     ]
+    assert settings.postgres is None
+    assert rows["PLUGBOARD_POSTGRES_CONNECTIONS"] == str(settings.postgres_connections)
     assert (settings.metrics_port, settings.trusted_proxies, settings.dynamodb_endpoint) == (0, "", None)
 
 

@@ -33,6 +33,7 @@ from tests.e2e.process import (
     serving,
     until,
 )
+from tests.fakes.postgres import PASSWORD, PostgresServer
 
 WHAT_ELSE = "Ctrl-C stops it. The log follows:"
 NOT_NOW = {"MAKEFLAGS": "--old-file=.venv/.runs"}
@@ -102,6 +103,24 @@ def test_the_first_output_shows_a_tool_call_that_works(tmp_path: Path) -> None:
 def test_the_first_output_says_what_its_call_needs(tmp_path: Path) -> None:
     with serving(tmp_path / "var") as process:
         assert "start it again with\n`PLUGBOARD_EGRESS_ALLOW=127.0.0.1/32 make run`." in process.output()
+
+
+def test_the_lines_about_postgresql_start_a_service_on_it(tmp_path: Path, postgres: PostgresServer) -> None:
+    if not shutil.which("openssl"):
+        pytest.skip("the lines need openssl")
+    port, path = free_port(), f"{COMMAND.parent}:{os.environ['PATH']}"
+    settings = {"PLUGBOARD_PORT": port, "PASSWORD": PASSWORD, "PATH": path}
+    lines, url = guide("operating").block("sh", "PLUGBOARD_STORE=postgres"), f"http://127.0.0.1:{port}"
+    lines = lines.replace("db.example.com/plugboard", f"127.0.0.1:{postgres.port}/{postgres.make_database()}")
+
+    with terminal(lines, tmp_path / "1", url, tmp_path, **settings) as process:
+        until(lambda: is_ready(process))
+        created = json.loads(next(line for line in process.output().splitlines() if line.startswith("{")))
+        with process.caller(created["apiKey"]) as admin:
+            assert admin.get(f"/api/workspaces/{created['workspaceId']}").json()["name"] == "Acme"
+
+    assert PASSWORD not in process.output() + process.log()
+    assert not (tmp_path / "1/var").exists()
 
 
 def test_the_lines_about_dynamodb_start_a_service_on_it(tmp_path: Path, moto_server: str) -> None:

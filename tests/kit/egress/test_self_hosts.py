@@ -6,6 +6,7 @@ from api.kit.egress.policy import EgressPolicy, UrlRefused, check_url
 from api.kit.egress.resolver import Resolver
 from api.kit.http_client.client import HttpClient
 from api.kit.transport_errors import AddressBlocked
+from api.main.postgres_url import parse_postgres_url
 from api.main.settings import Settings
 
 pytestmark = pytest.mark.requirement("EGR-15")
@@ -14,6 +15,7 @@ SERVED = Settings(
     port=8400,
     public_url="https://plugboard.example.com",
     dynamodb_endpoint="http://10.0.0.7:8000",
+    postgres=parse_postgres_url("postgresql://plugboard:canary@10.0.0.9,db.example.com:6432/plugboard"),
     egress=EgressPolicy.parse("127.0.0.0/8, ::1, localhost, 10.0.0.0/8"),
 )
 
@@ -27,6 +29,8 @@ SERVED = Settings(
         "http://localhost:8400/",
         "http://[::1]:8400/",
         "http://10.0.0.7:8000/",
+        "http://10.0.0.9:5432/",
+        "https://db.example.com:6432/",
         "https://dynamodb.eu-west-1.amazonaws.com/",
         "https://streams.dynamodb.eu-west-1.amazonaws.com/",
         "https://123456789012.ddb.dynamodb.eu-west-1.amazonaws.com/",

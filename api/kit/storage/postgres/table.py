@@ -30,10 +30,13 @@ SERVED_SINCE = 1
 LOCATION = ("", "TABLE")
 WAIT = "SET LOCAL statement_timeout = '60s'"
 ENCODING = "UTF8"
+LONGEST_NAME = 54  # PostgreSQL cuts names after 63 characters, and that of the index is longer
 
 
 async def prepare_table(session: PostgresSession, name: str) -> bool:
     """Creates or migrates the table, if needed. Returns whether it is new."""
+    if len(name) > LONGEST_NAME:
+        raise StoreUnavailable(f"PLUGBOARD_TABLE may have at most {LONGEST_NAME} characters on PostgreSQL")
     if await _version(session, name) == len(MIGRATIONS):
         return False
     await session.execute(f"{BEGIN}; {WAIT}; SELECT pg_advisory_xact_lock({lock_number(name)})")
