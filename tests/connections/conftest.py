@@ -4,7 +4,15 @@ import pytest
 
 from api.main.settings import Settings
 from demo.oauth_provider.server import OAuthProvider, oauth_provider
-from tests.connections.tokens.refresh_pool import Pool, RefreshEnvironment, on_dynamodb, open_environment, open_pool
+from tests.connections.tokens.refresh_pool import (
+    Pool,
+    RefreshEnvironment,
+    on_dynamodb,
+    on_postgres,
+    open_environment,
+    open_pool,
+)
+from tests.fakes.postgres import PostgresServer
 from tests.fakes.still_clock import StillClock
 from tests.harness import Plugboard, served
 
@@ -72,4 +80,10 @@ def sqlite(one_provider: OAuthProvider, tmp_path_factory: pytest.TempPathFactory
 @pytest.fixture(scope="module")
 def dynamodb(one_provider: OAuthProvider, dynoxide: str) -> Iterator[RefreshEnvironment]:
     with on_dynamodb(one_provider, dynoxide) as stage:
+        yield stage
+
+
+@pytest.fixture(scope="module")
+def postgresql(one_provider: OAuthProvider, postgres: PostgresServer) -> Iterator[RefreshEnvironment]:
+    with on_postgres(one_provider, postgres) as stage:
         yield stage

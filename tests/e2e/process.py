@@ -80,6 +80,12 @@ def plugboard(data_dir: Path, *arguments: str, **changed: object) -> subprocess.
     )
 
 
+def first_workspace(data_dir: Path, **changed: object) -> tuple[str, str]:
+    """The id and the admin key of a workspace in a new installation."""
+    created = json.loads(plugboard(data_dir, "setup", "--new", "--workspace", "Acme", "--json", **changed).stdout)
+    return created["workspaceId"], created["apiKey"]
+
+
 def start(data_dir: Path, **changed: object) -> Process:
     """Begins to serve on a free port; its output goes to files beside the data, so that no pipe fills up."""
     port = free_port()

@@ -14,7 +14,9 @@ from api.access.context import partition_of
 from api.kit.storage.store import Item
 from api.main.container import build_container
 from api.main.settings import Settings
-from tests.e2e.process import Process, serving
+from tests.conftest import ROOT_KEY
+from tests.e2e.process import Process, first_workspace, serving
+from tests.fakes.postgres import PostgresServer
 from tests.harness import WEATHER, many_callers
 
 WRITERS, KILLED_AFTER = 8, 60
@@ -51,8 +53,8 @@ class ConcurrentWriters:
         return created
 
 
-async def stored(data_dir: Path, workspace_id: str) -> tuple[list[Item], list[Item]]:
-    parts = await build_container(Settings(data_dir=data_dir))
+async def stored(settings: Settings, workspace_id: str) -> tuple[list[Item], list[Item]]:
+    parts = await build_container(settings)
     try:
         items = await parts.store.query(partition_of(workspace_id), limit=100_000)
         workspace = next(item for item in items if item.key.sk == "META")
@@ -66,18 +68,29 @@ def ids_with_prefix(items: Sequence[Item], prefix: str) -> set[str]:
     return {item.key.sk.removeprefix(prefix) for item in items if item.key.sk.startswith(prefix)}
 
 
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
+def variables(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
+    """The environment of the process that is killed."""
+    data = {"PLUGBOARD_DATA_DIR": str(tmp_path / "var")}
+    if request.param == "sqlite":
+        return data
+    server: PostgresServer = request.getfixturevalue("postgres")
+    url = server.url_of(server.make_database())
+    return data | {"PLUGBOARD_STORE": "postgres", "PLUGBOARD_POSTGRES_URL": url, "PLUGBOARD_ROOT_KEY": ROOT_KEY}
+
+
 @pytest.mark.requirement("REL-02", "REL-07", "REL-20")
-def test_acknowledged_writes_survive_a_kill_and_none_is_partial(tmp_path: Path) -> None:
-    data, acknowledged, key, workspace_id = tmp_path / "var", [], "", ""
+def test_acknowledged_writes_survive_a_kill_and_none_is_partial(tmp_path: Path, variables: dict[str, str]) -> None:
+    data, acknowledged = tmp_path / "var", []
+    workspace_id, key = first_workspace(data, **variables)
     for _ in range(3):
-        with serving(data) as process:
-            key, workspace_id = key or process.key(), workspace_id or process.workspace_id()
+        with serving(data, **variables) as process:
             storm = ConcurrentWriters(process, f"/api/workspaces/{workspace_id}", key)
             asyncio.run(storm.rage())
             process.wait_for_exit()
         acknowledged += storm.acknowledged
 
-    items, trail = asyncio.run(stored(data, workspace_id))
+    items, trail = asyncio.run(stored(Settings.from_environment(variables), workspace_id))
     servers = {item.data["id"]: item for item in items if item.key.sk.startswith("SERVER#")}
     agents = {item.data["id"]: item for item in items if item.key.sk.startswith("AGENT#")}
     claims = {

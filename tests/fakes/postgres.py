@@ -79,8 +79,43 @@ class PostgresServer:
         self.stop(number)
         self.start()
 
+    @contextmanager
+    def encrypted(self, certificate: Path, key: Path) -> Iterator[None]:
+        """Offers TLS meanwhile."""
+        for source, name in ((certificate, "server.crt"), (key, "server.key")):
+            target = self.folder / "data" / name
+            target.write_bytes(source.read_bytes())
+            target.chmod(0o600)
+            if user := _server_user():
+                os.chown(target, user.pw_uid, user.pw_gid)
+        self._reload("ON")
+        try:
+            yield
+        finally:
+            self._reload("OFF")
+
+    def _reload(self, tls: str) -> None:
+        self.run(f"ALTER SYSTEM SET ssl = {tls}", "SELECT pg_reload_conf()")
+        while self.run("SHOW ssl") != tls.lower():  # the reload takes a moment
+            pass
+
     def log(self) -> str:
         return (self.folder / "log").read_text()
+
+    @contextmanager
+    def standby(self) -> Iterator[PostgresServer]:
+        """A second server that follows this one."""
+        folder = _server_folder()
+        source = f"postgresql://postgres:{PASSWORD}@127.0.0.1:{self.port}/postgres"
+        options = ["-R", "-D", str(folder / "data"), "-d", source, "--checkpoint=fast", "--no-sync"]
+        with _popen("pg_basebackup", *options) as process:
+            assert process.wait(PATIENCE_SECONDS) == 0
+        server = PostgresServer(folder, _free_port(), _settings(folder, ()))
+        with _running(server):
+            yield server
+
+    def promote(self) -> None:
+        self.run("SELECT pg_promote()")
 
     def make_database(self) -> str:
         """The name of a new database, which the user of the tests owns."""
@@ -115,22 +150,31 @@ class PostgresServer:
 @contextmanager
 def postgres_server(*settings: str) -> Iterator[PostgresServer]:
     """A server on a free port; `settings` are those of postgresql.conf."""
+    folder = _server_folder()
+    server = PostgresServer(folder, _free_port(), _settings(folder, settings))
+    _make_cluster(folder)
+    with _running(server):
+        server.run(f"SET synchronous_commit = local; CREATE ROLE {USER} LOGIN PASSWORD '{PASSWORD}'")
+        yield server
+
+
+def _server_folder() -> Path:
     folder = Path(mkdtemp(prefix="plugboard-postgres-"))
     if user := _server_user():
         os.chown(folder, user.pw_uid, user.pw_gid)
-    (folder / "password").write_text(PASSWORD)
-    (folder / "password").chmod(0o644)
-    server = PostgresServer(folder, _free_port(), _settings(folder, settings))
+    return folder
+
+
+@contextmanager
+def _running(server: PostgresServer) -> Iterator[None]:
     try:
-        _make_cluster(folder)
         server.start()
-        server.run(f"CREATE ROLE {USER} LOGIN PASSWORD '{PASSWORD}'")
         STAND_INS.add(server.port)
-        yield server
+        yield
     finally:
         if server.process is not None and server.process.poll() is None:
             server.stop()
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(server.folder, ignore_errors=True)
 
 
 def new_store(server: PostgresServer, database: str, table: str, clock: Any = None) -> PostgresStore:
@@ -147,10 +191,17 @@ async def make_table(server: PostgresServer, database: str) -> str:
 
 
 def _settings(folder: Path, settings: tuple[str, ...]) -> tuple[str, ...]:
-    return ("listen_addresses=127.0.0.1", f"unix_socket_directories={folder}", "max_connections=200", *settings)
+    return (
+        "listen_addresses=127.0.0.1,127.0.0.2",
+        f"unix_socket_directories={folder}",
+        "max_connections=200",
+        *settings,
+    )
 
 
 def _make_cluster(folder: Path) -> None:
+    (folder / "password").write_text(PASSWORD)
+    (folder / "password").chmod(0o644)
     options = ["--no-sync", "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C.UTF-8", "--username=postgres"]
     password = f"--pwfile={folder / 'password'}"
     with _popen("initdb", *options, password, str(folder / "data"), stdout=subprocess.DEVNULL) as process:

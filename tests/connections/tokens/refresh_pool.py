@@ -22,6 +22,7 @@ from tests.conftest import ROOT_KEY
 from tests.connections.tokens.refresh_worker import CallerResult, Outcome, RefreshOrder
 from tests.connections.workspace_owner import WorkspaceOwner
 from tests.fakes.dynamodb import ACCESS, new_table
+from tests.fakes.postgres import PostgresServer
 from tests.harness import Plugboard, served
 
 ROOT = Path(__file__).parents[3]
@@ -165,4 +166,11 @@ def on_dynamodb(provider: OAuthProvider, endpoint: str) -> Iterator[RefreshEnvir
     """All that would be needed on several machines."""
     table = {"PLUGBOARD_TABLE": new_table(endpoint), "PLUGBOARD_DYNAMODB_ENDPOINT": endpoint}
     with open_environment(provider, PLUGBOARD_STORE="dynamodb", PLUGBOARD_ROOT_KEY=ROOT_KEY, **table) as stage:
+        yield stage
+
+
+@contextmanager
+def on_postgres(provider: OAuthProvider, server: PostgresServer) -> Iterator[RefreshEnvironment]:
+    database = {"PLUGBOARD_POSTGRES_URL": server.url_of(server.make_database()), "PLUGBOARD_POSTGRES_CONNECTIONS": "4"}
+    with open_environment(provider, PLUGBOARD_STORE="postgres", PLUGBOARD_ROOT_KEY=ROOT_KEY, **database) as stage:
         yield stage

@@ -18,7 +18,7 @@ QUICK = RefreshPolicy(lease=2.0, answer=1.0)
 """Short leases, so that tests do not wait for the expiry of an abandoned one."""
 
 
-@pytest.fixture(params=["sqlite", "dynamodb"])
+@pytest.fixture(params=["sqlite", "dynamodb", pytest.param("postgresql", marks=pytest.mark.slow)])
 def scene(request: pytest.FixtureRequest, provider: OAuthProvider) -> RefreshCase:
     """A server whose token has expired."""
     stage: RefreshEnvironment = request.getfixturevalue(request.param)

@@ -15,7 +15,7 @@ A_LIFE = 3600.0
 ROUNDS = 4
 
 
-@pytest.fixture(params=["sqlite", "dynamodb"])
+@pytest.fixture(params=["sqlite", "dynamodb", pytest.param("postgresql", marks=pytest.mark.slow)])
 def stage(request: pytest.FixtureRequest) -> RefreshEnvironment:
     result: RefreshEnvironment = request.getfixturevalue(request.param)
     return result

@@ -7,6 +7,7 @@ its cancelled operations open further connections. Here an operation that fails 
 from __future__ import annotations
 
 import asyncio
+import uuid
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -20,15 +21,13 @@ from api.kit.storage.store import StoreUnavailable
 CONNECT_SECONDS = 2.0
 CLOSE_SECONDS = 1.0
 PLACE_SECONDS = 2.0
+LONGEST_LIFE_SECONDS = 3600.0  # then another, so that new addresses and passwords are used
 LONGEST_IDLE_SECONDS = 240.0  # load balancers and firewalls forget a silent connection after five minutes or so
 SESSION: Mapping[str, str] = {
     "application_name": "plugboard",
     "statement_timeout": "4s",
     "idle_in_transaction_session_timeout": "5s",  # a process that hangs lets go of its locks
 }
-HISTORY = "(SELECT system_identifier FROM pg_control_system()) || '/' || left(pg_walfile_name(pg_current_wal_lsn()), 8)"
-"""Names the database and its timeline, in which a transaction's number is used once. A failover begins another."""
-
 ACKNOWLEDGE_WHAT_IS_ON_DISK = (
     "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
 )
@@ -42,12 +41,21 @@ Work = Callable[["PostgresSession"], Awaitable[Result]]
 class PostgresSession:
     """One connection. It is used by one operation at a time."""
 
-    def __init__(self, connection: Any, history: str | None) -> None:
+    def __init__(self, connection: Any) -> None:
         self._connection = connection
-        self.history = history
-        """None where the server does not show it."""
+        self._opened_at = asyncio.get_running_loop().time()
+        self._writes = 0
+        self.id = uuid.uuid4().hex
+        self.idle_since = self._opened_at
 
-        self.idle_since = 0.0
+    def next_write(self) -> int:
+        """The number of a write among those of this connection."""
+        self._writes += 1
+        return self._writes
+
+    def is_usable(self, now: float) -> bool:
+        is_young = now - self._opened_at < LONGEST_LIFE_SECONDS
+        return is_young and now - self.idle_since < LONGEST_IDLE_SECONDS and not self.is_closed
 
     async def execute(self, statement: str) -> None:
         await self._connection.execute(statement)
@@ -104,19 +112,11 @@ async def _session(connection: Any) -> PostgresSession:
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
             await connection.fetch(ACKNOWLEDGE_WHAT_IS_ON_DISK)
-            session = PostgresSession(connection, await _history(connection))
-            return session
+        session = PostgresSession(connection)
+        return session
     finally:
         if session is None:
             connection.terminate()
-
-
-async def _history(connection: Any) -> str | None:
-    try:
-        history: str = await connection.fetchval(f"SELECT {HISTORY}")
-    except asyncpg.PostgresError:  # some hosted servers do not show it
-        return None
-    return history
 
 
 class PostgresPool:
@@ -170,7 +170,7 @@ class PostgresPool:
     def _keep(self, session: PostgresSession) -> None:
         session.idle_since = asyncio.get_running_loop().time()
         self._idle.append(session)
-        while session.idle_since - self._idle[0].idle_since >= LONGEST_IDLE_SECONDS:
+        while self._idle and not self._idle[0].is_usable(session.idle_since):
             self._idle.popleft().end()
 
     def _drop(self, session: PostgresSession) -> None:
@@ -183,7 +183,7 @@ class PostgresPool:
         now = asyncio.get_running_loop().time()
         while self._idle:
             session = self._idle.pop()
-            if not session.is_closed and now - session.idle_since < LONGEST_IDLE_SECONDS:
+            if session.is_usable(now):
                 return session
             session.end()
         return None

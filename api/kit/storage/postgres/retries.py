@@ -18,7 +18,7 @@ READ_PATIENCE_SECONDS = 5.0
 WRITE_PATIENCE_SECONDS = 10.0
 PAUSES = Backoff(first=0.05, longest=1.0, jitter=(0, 1))
 
-CONTENDED = ("40001", "40P01", "55P03")  # serialization failure, deadlock, a lock that was not available
+CONTENDED = ("40001", "40P01", "55P03", "57014")  # serialization failure, deadlock, a wait for a lock that was too long
 REFUSED_FOR_NOW = ("08", "57P01", "57P02", "57P03", "53300", "25006")
 """A lost connection, a server that stops or starts, no free connection, a server that became a standby."""
 
@@ -31,10 +31,6 @@ HINTS = {
 }
 
 Result = TypeVar("Result")
-
-
-class Undecided(Exception):
-    """The server has not yet decided on a transaction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +49,7 @@ async def retry(attempt: Callable[[], Awaitable[Result]], patience: float) -> Re
     while True:
         try:
             return await attempt()
-        except (*FAILURES, Undecided) as error:
+        except FAILURES as error:
             failure = failure_of(error)
         pause = PAUSES.pause(failures)
         if not failure.is_retryable or loop.time() + pause >= deadline:
@@ -64,8 +60,6 @@ async def retry(attempt: Callable[[], Awaitable[Result]], patience: float) -> Re
 
 def failure_of(error: Exception) -> PostgresFailure:
     match error:
-        case Undecided():
-            return PostgresFailure("PostgreSQL has not decided on a write whose answer was lost", is_retryable=True)
         case asyncpg.PostgresError():
             return _answer(error)
         case ssl.SSLCertVerificationError():

@@ -49,6 +49,7 @@ class Statements:
             f"SELECT {COLUMNS} FROM {self._name} WHERE (pk, sk) > ($1, $2) AND {live.format('$3')} "
             "AND pk <> '' ORDER BY pk, sk LIMIT $4"  # the item about the table itself is in no partition
         )
+        self.mark = f"SELECT version FROM {self._name} WHERE pk = $1 AND sk = $2"
         self.write = _WRITE.format(table=self._name)
         self.sweep = _SWEEP.format(table=self._name)
 
@@ -71,12 +72,12 @@ class Statements:
         condition = " AND ".join(where)
         return f"SELECT {COLUMNS} FROM {self._name} WHERE {condition} ORDER BY sk {order} LIMIT {bind(limit)}", values
 
-    def begin(self, changes: Sequence[Change]) -> str:
-        """Begins a transaction that has every key of the write to itself, also the keys where nothing is stored.
+    def begin(self, *keys: Key) -> str:
+        """Begins a transaction that has these keys to itself until it ends, also those where nothing is stored.
 
         Each writer takes its locks in the same order, so none waits for another in a circle.
         """
-        locks = sorted({self._lock(change.key) for change in changes})
+        locks = sorted({self._lock(key) for key in keys})
         return f"{BEGIN}; SELECT {', '.join(f'pg_advisory_xact_lock({lock})' for lock in locks)}"
 
     def _lock(self, key: Key) -> int:
@@ -150,9 +151,12 @@ WITH change AS (
     DELETE FROM {table} AS item USING change
     WHERE item.pk = change.pk COLLATE "C" AND item.sk = change.sk COLLATE "C"
         AND change.kind = 'delete' AND NOT EXISTS (SELECT FROM failed)
+), marked AS (
+    INSERT INTO {table} (pk, sk, version, expires, data)
+    SELECT $10, $11, $12, $13, '{{}}' WHERE NOT EXISTS (SELECT FROM failed)
+    ON CONFLICT (pk, sk) DO UPDATE SET version = excluded.version
 )
-SELECT ARRAY(SELECT pk FROM failed ORDER BY pk, sk), ARRAY(SELECT sk FROM failed ORDER BY pk, sk),
-    pg_current_xact_id()::text
+SELECT ARRAY(SELECT pk FROM failed ORDER BY pk, sk), ARRAY(SELECT sk FROM failed ORDER BY pk, sk)
 """
 
 _SWEEP = """

@@ -15,7 +15,7 @@ from api.kit.clock import Clock, SystemClock
 from api.kit.storage.postgres.address import PostgresAddress
 from api.kit.storage.postgres.connections import PostgresPool, PostgresSession, connect
 from api.kit.storage.postgres.retries import READ_PATIENCE_SECONDS, WRITE_PATIENCE_SECONDS, retry
-from api.kit.storage.postgres.statements import Statements, item_of, write_values
+from api.kit.storage.postgres.statements import Statements, item_of
 from api.kit.storage.postgres.table import prepare_table
 from api.kit.storage.postgres.transaction import WriteTransaction
 from api.kit.storage.store import Change, Conflict, Item, Key, StoreUnavailable, check_changes
@@ -78,7 +78,7 @@ class PostgresStore:
 
     async def write(self, *changes: Change) -> None:
         check_changes(changes)
-        transaction = WriteTransaction(self._sql, changes, write_values(changes, self._now()))
+        transaction = WriteTransaction(self._sql, changes, self._now())
         failed = await self._complete(retry(partial(transaction.attempt, self.pool), WRITE_PATIENCE_SECONDS))
         if failed:
             raise Conflict(failed)

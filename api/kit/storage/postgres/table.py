@@ -30,6 +30,9 @@ SERVED_SINCE = 1
 LOCATION = ("", "TABLE")
 WAIT = "SET LOCAL statement_timeout = '60s'"
 ENCODING = "UTF8"
+EXISTS = "SELECT getdatabaseencoding(), EXISTS (SELECT FROM pg_class WHERE oid = to_regclass($1))"
+"""Reads `pg_class`, because `to_regclass` alone may answer from before the transaction waited for its lock."""
+
 LONGEST_NAME = 54  # PostgreSQL cuts names after 63 characters, and that of the index is longer
 
 
@@ -50,10 +53,10 @@ async def prepare_table(session: PostgresSession, name: str) -> bool:
 
 
 async def _version(session: PostgresSession, name: str) -> int:
-    encoding, table = await session.fetch_row("SELECT getdatabaseencoding(), to_regclass($1)::text", quoted(name))
+    encoding, exists = await session.fetch_row(EXISTS, quoted(name))
     if encoding != ENCODING:
         raise StoreUnavailable(f"the encoding of the PostgreSQL database must be {ENCODING}, not {encoding}")
-    if table is None:
+    if not exists:
         return 0
     row = await session.fetch_row(f"SELECT version, data FROM {quoted(name)} WHERE (pk, sk) = ($1, $2)", *LOCATION)
     if row is None:
