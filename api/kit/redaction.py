@@ -89,6 +89,16 @@ class Redactor:
             text = _without(form, text)
         return self._without_spelled_out(text) if self._holds_spelled_out(text) else text
 
+    def beginning(self, text: str, length: int) -> str:
+        """At most the first `length` characters, redacted. A secret that the cut divides is left out as well.
+
+        Redaction shortens a text, so what was at the cut may come to stand well before the end.
+        """
+        if len(text) <= length:
+            return self(text)
+        begun = self(text[: length + self.longest])
+        return begun[: max(len(begun) - self.longest, 0)][:length]
+
     def without_secrets(self, texts: Iterable[str]) -> tuple[str, ...]:
         """The texts that hold no secret; none if a secret is spread over several of them."""
         kept = tuple(text for text in texts if self(text) == text)

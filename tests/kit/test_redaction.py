@@ -131,3 +131,21 @@ def test_text_that_is_too_short_to_be_a_secret_stays() -> None:
 @given(st.text())
 def test_a_text_without_secrets_is_left_alone(text: str) -> None:
     assert Redactor(["no-such-secret-in-there"])(text) == text
+
+
+@pytest.mark.parametrize("length", [50, 400, 20_000])
+def test_a_cut_leaves_no_piece_of_a_repeated_secret(length: int) -> None:
+    """Redaction shortens the text, so that a secret divided by the cut moves into what is shown."""
+    secret = "canary-" + "".join(f"{number:04}" for number in range(40))
+
+    begun = Redactor([secret]).beginning(secret * 1000, length)
+
+    assert (REMOVED * 1000).startswith(begun)
+    assert len(begun) <= length
+
+
+def test_the_beginning_of_an_ordinary_text_is_kept() -> None:
+    redact = Redactor(["canary-f00d"])
+
+    assert redact.beginning("a short text", 100) == "a short text"
+    assert redact.beginning("x" * 1000, 100) == "x" * 100

@@ -69,7 +69,7 @@ def of_method(result: Json, redact: Redactor) -> ToolResult:
     if structured is not None:
         shown = structured.decode()
     else:  # only the beginning of a long one is cleaned
-        shown = clean_json(_encode(result)[:BEGINNING].decode(errors="ignore"), redact)
+        shown = clean_json(redact.beginning(_encode(result).decode(), BEGINNING), redact)
     blocks = [_text_block(shortened(shown, MAX_TEXT)), *([_text_block(note)] if note else [])]
     return ToolResult("\n".join(_as_text(block) for block in blocks), _encode(blocks), structured)
 
@@ -151,10 +151,8 @@ class _Room:
 
 
 def _beginning(text: str, redact: Redactor) -> tuple[str, int]:
-    """As much of the text as is looked at, and the length of the rest. No secret is cut in two."""
-    if len(text) <= BEGINNING:
-        return text, 0
-    return redact(text[: BEGINNING + redact.longest])[:BEGINNING], len(text) - BEGINNING
+    """As much of the text as is looked at, and the length of the rest."""
+    return (text, 0) if len(text) <= BEGINNING else (redact.beginning(text, BEGINNING), len(text) - BEGINNING)
 
 
 def _json_size(block: Json) -> int:
