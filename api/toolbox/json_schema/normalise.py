@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 import jsonschema_rs
 import msgspec
 
+from api.kit.redaction import NO_SECRETS
 from api.toolbox.json_schema.compilation import are_ways_few
 from api.toolbox.json_schema.flatten import ELSEWHERE, Schema, flatten_top_level, with_note
 from api.toolbox.json_schema.patterns import ANY_VALID, are_too_many, judge, patterns_in
 from api.toolbox.json_schema.references import resolve_pointer
 from api.toolbox.output.json_size import JsonSize, measure
-from api.toolbox.output.sanitize import clean
+from api.toolbox.output.sanitize import clean, clean_json
 
 MAX_BYTES = 64_000  # so that a list of 400 tools stays usable
 _MAX_SIZE = JsonSize(100, 20_000)
@@ -28,6 +29,8 @@ TOO_DEEP = "(Nested too deep to be described: any value may be given.)"
 # Some clients fetch the URLs of these keywords; draft and vocabulary are fixed here.
 _DROPPED = frozenset({"$schema", "$id", "$vocabulary", "$comment", "$recursiveRef", "$recursiveAnchor"})
 _REFERENCES = ("$ref", "$dynamicRef")
+# What they name has to be sent or found as it is. Of all other words the text is only read.
+_VERBATIM = frozenset({"const", "dependentRequired", "$anchor", "$dynamicAnchor", *_REFERENCES})
 _SCHEMA = frozenset(
     {"additionalProperties", "contains", "else", "if", "items", "not", "propertyNames", "then"}
     | {"unevaluatedItems", "unevaluatedProperties", "contentSchema"}
@@ -113,10 +116,12 @@ def _normalise(value: object, document: _Document, depth: int = 0) -> Schema | b
     lost = [word for word in _REFERENCES if word in value and resolve_pointer(document.root, value[word]) is None]
     kept: Schema = {}
     for word, item in value.items():
-        if word in _DROPPED or word in lost:
+        if word in _DROPPED or word in lost or clean(word) != word:
             continue
-        if word not in _KNOWN:
+        if word in _VERBATIM:
             kept[word] = item
+        elif word not in _KNOWN:
+            kept[word] = clean_json(item, NO_SECRETS)
         elif (fit := _fitting(word, item, document, depth)) is not None:
             kept[word] = fit
     kept = with_note(kept, ELSEWHERE) if lost else kept
@@ -195,11 +200,15 @@ def _values(value: object) -> list[object] | None:
     return value or None if isinstance(value, list) else None
 
 
+def _examples(value: object) -> list[object] | None:
+    return clean_json(value, NO_SECRETS) or None if isinstance(value, list) else None
+
+
 _CHECKS: Mapping[str, Callable[[object], object | None]] = {
     "type": _type,
     "required": _name_list,
     "enum": _values,
-    "examples": _values,
+    "examples": _examples,
     "multipleOf": _positive,
     "minLength": _count,
     "minProperties": _count,

@@ -60,13 +60,15 @@ def _description(tool: Tool) -> str:
 
 
 def _annotations(annotations: Mapping[str, Any] | None) -> Schema:
-    """The annotations without hints that are not booleans, for which a strict client drops the whole tool."""
+    """The annotations without hints that are not booleans, for which a strict client drops the whole tool, and without
+    names that hide something."""
     if not isinstance(annotations, dict):
         return {}
     return {
         word: one_line(value, _LONGEST_HINT) if isinstance(value, str) else clean_json(value, NO_SECRETS)
         for word, value in annotations.items()
-        if measure(value, _SMALL)
+        if clean(word) == word
+        and measure(value, _SMALL)
         and not (word in _HINTS and not isinstance(value, bool))
         and not (word == "title" and not isinstance(value, str))
     }

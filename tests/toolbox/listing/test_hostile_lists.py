@@ -143,6 +143,41 @@ def test_invisible_text_is_removed(toolbox: ToolboxClient, form: str) -> None:
     assert '"readOnlyHint"' not in text
 
 
+@pytest.mark.requirement("TRS-01")
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("hidden", ["a\u202eb", "a\u200b\u2066b", "a" + "\U000e0041" * 9 + "b", "a\x1b[31mb"])
+def test_invisible_text_is_removed_from_values_and_unknown_names(
+    toolbox: ToolboxClient, form: str, hidden: str
+) -> None:
+    part = {"type": "string", "default": hidden, "examples": [hidden, {hidden: [hidden]}], "x-more": {hidden: hidden}}
+    properties = {"a": part | {hidden: "dropped", f"read{hidden}Only": True}, "b": {"type": "array", "items": part}}
+    schema = {"type": "object", "properties": properties, "$defs": {"c": part}, "x-top": [hidden], hidden: 1}
+    tool = {"name": "t", "description": "Says hi.", "annotations": {hidden: True, "more": {hidden: "x"}}}
+    agent = toolbox.agent(toolbox.server(PlainServer([tool | {"inputSchema": schema}])))
+
+    listed = toolbox.list(agent, form)["tools"][1]
+
+    text = json.dumps(listed, ensure_ascii=False)
+    assert text.isascii()
+    assert "\\u00" not in text
+    assert "dropped" not in text
+    assert '"default": "ab"' in text
+    assert '"x-more": {"ab": "ab"}' in text
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_what_has_to_be_sent_as_it_is_stays_as_it_is(toolbox: ToolboxClient, form: str) -> None:
+    """The server would not recognise it otherwise."""
+    family = "\U0001f468\u200d\U0001f469"
+    schema = {"type": "object", "properties": {"a": {"enum": [family, "x\u200by"]}, "b": {"const": "x\u200by"}}}
+    agent = toolbox.agent(toolbox.server(PlainServer([{"name": "t", "inputSchema": schema}])))
+
+    text = json.dumps(toolbox.list(agent, form)["tools"][1], ensure_ascii=False)
+
+    assert f'{{"enum": ["{family}", "x\u200by"]}}' in text
+    assert '{"const": "x\u200by"}' in text
+
+
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_long_description_is_shortened(toolbox: ToolboxClient, form: str) -> None:
     agent = toolbox.agent(toolbox.server(PlainServer([GOOD | {"description": "Says é. " * 10_000}])))
