@@ -13,6 +13,7 @@ Reason = Literal[
     "other_issuer",
     "no_pkce",
     "bad_endpoint",
+    "bad_query",
     "no_registration",
 ]
 
@@ -32,6 +33,8 @@ TEXTS: Mapping[Reason, str] = {
     "Its operator must enable it.",
     "bad_endpoint": "An endpoint in the authorization server's metadata is missing or has no https URL. "
     "Its operator must correct the metadata.",
+    "bad_query": "The authorization endpoint in the authorization server's metadata already has parameters of an "
+    "authorization request, such as client_id. Its operator must remove them.",
     "no_registration": "The authorization server does not support dynamic client registration, or refused it. "
     f"{_BY_HAND}; for a server that takes a key, use another authType.",
 }

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
+from urllib.parse import unquote_plus
 
 from integrations.errors import StatusRefused
 from integrations.http_port import Http
@@ -18,6 +20,14 @@ OAUTH, OPENID = "oauth-authorization-server", "openid-configuration"
 DEFAULT_AUTH_METHODS: tuple[ClientAuth, ...] = ("client_secret_basic",)  # the default of RFC 8414
 # Methods with a secret come first: without the secret a stolen refresh token is useless.
 PREFERENCE: tuple[ClientAuth, ...] = ("client_secret_basic", "client_secret_post", "private_key_jwt", "none")
+
+AUTHORIZATION_PARAMETERS = frozenset(
+    {
+        *("response_type", "client_id", "redirect_uri", "state", "scope", "resource"),
+        *("code_challenge", "code_challenge_method"),
+        *("request", "request_uri", "response_mode"),  # these would replace ours (RFC 9101, OAuth response modes)
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +69,8 @@ def provider_of(document: MetadataDocument, server: Url, resource: str, grant: G
     token = safe(document.text("token_endpoint"), beside=server)
     if not token or (needs_user and not authorize):
         raise NotAuthorizable("bad_endpoint")
+    if authorize and needs_user and _repeats_parameter(authorize.query):
+        raise NotAuthorizable("bad_query")
     if needs_user and "S256" not in (document.texts("code_challenge_methods_supported") or ()):
         raise NotAuthorizable("no_pkce")
     return AuthorizationServer(
@@ -69,6 +81,13 @@ def provider_of(document: MetadataDocument, server: Url, resource: str, grant: G
         resource=resource,
         revocation=_revocation(document, server),
     )
+
+
+def _repeats_parameter(query: str) -> bool:
+    """Whether the query of an authorization endpoint has parameters of a request. None may be included more than once
+    (RFC 6749 section 3.1), and a server could read its own instead of ours."""
+    names = (unquote_plus(pair.partition("=")[0]) for pair in re.split("[&;]", query))
+    return any(name.strip().lower() in AUTHORIZATION_PARAMETERS for name in names)
 
 
 def auth_methods_of(document: MetadataDocument) -> tuple[ClientAuth, ...]:

@@ -215,6 +215,39 @@ async def test_an_endpoint_that_is_no_https_url_is_refused(name: str, url: objec
 
 
 @pytest.mark.requirement("OAU-08")
+@pytest.mark.parametrize(
+    "query",
+    [
+        "client_id=theirs",
+        "tenant=a&state=",
+        "redirect_uri=https://evil.example.com",
+        "a=b;scope=all",
+        "%63lient_id=theirs",
+        "code_challenge_method=plain",
+        "resource=https://other.example.com",
+        "Response_Type=token",
+        "request_uri=https://evil.example.com/request",
+        "response_mode=fragment",
+        "code_challenge",
+    ],
+)
+async def test_an_authorization_endpoint_with_parameters_of_a_request_is_refused(query: str) -> None:
+    """None may be included more than once (RFC 6749 section 3.1)."""
+    metadata = server_metadata() | {"authorization_endpoint": f"https://as.example.com/authorize?{query}"}
+
+    assert await refusal_reason(protected({METADATA: metadata})) == "bad_query"
+
+
+@pytest.mark.requirement("OAU-08")
+async def test_an_authorization_endpoint_may_have_parameters_of_its_own() -> None:
+    url = "https://as.example.com/authorize?tenant=acme&client=x&state_code=1"
+
+    authorization = await discover(protected({METADATA: server_metadata() | {"authorization_endpoint": url}}), MCP)
+
+    assert authorization.provider.authorize_url == url
+
+
+@pytest.mark.requirement("OAU-08")
 async def test_an_optional_endpoint_with_an_invalid_url_is_left_out() -> None:
     authorization = await discover(
         protected(registration_endpoint="http://as.example.com/r", revocation_endpoint="x"), MCP
