@@ -41,7 +41,7 @@ from integrations.oauth.token_endpoint import (
     revoke,
 )
 from integrations.service_client import ServiceClient, ToolFailed
-from integrations.similar_names import nearest_name
+from integrations.similar_names import nearest_name, nearest_names
 from integrations.tool import Params, Result, ServiceTool
 from integrations.toolkits import Toolkit, load_toolkit
 
@@ -91,6 +91,7 @@ __all__ = [
     "load_services",
     "load_toolkit",
     "nearest_name",
+    "nearest_names",
     "new_verifier",
     "probe_service",
     "refresh",

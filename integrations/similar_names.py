@@ -38,7 +38,12 @@ def similar_names(name: str, existing: Iterable[str], *, limit: int, likeness: L
 
 def nearest_name(name: str, existing: Iterable[str]) -> str | None:
     """The most similar existing name, if any is similar."""
-    return next(iter(similar_names(name, existing, limit=1)), None)
+    return next(iter(nearest_names(name, existing, 1)), None)
+
+
+def nearest_names(name: str, existing: Iterable[str], limit: int) -> list[str]:
+    """The most similar existing names, if any are similar."""
+    return similar_names(name, existing, limit=limit)
 
 
 def _first(existing: Iterable[str]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass, replace
 
 from api.access.principal import SYSTEM_PRINCIPAL, Credentials, Principal
@@ -29,8 +30,12 @@ class WorkspaceContext:
 
 
 def as_system(ctx: WorkspaceContext) -> WorkspaceContext:
-    """For a change that no principal requested, such as marking a grant that the vendor has revoked."""
-    return replace(ctx, principal=SYSTEM_PRINCIPAL, credentials=None)
+    """For a change that no principal requested, such as marking a grant that the vendor has revoked.
+
+    Its request id is its own: the context may be kept from the request of another caller.
+    """
+    request_id = f"system-{secrets.token_hex(8)}"
+    return replace(ctx, principal=SYSTEM_PRINCIPAL, request_id=request_id, credentials=None)
 
 
 @dataclass(frozen=True, slots=True)

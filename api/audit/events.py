@@ -8,12 +8,16 @@ from typing import NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class AuditEvent:
-    """A configuration change: the action, its target, and the names of the changed fields, never their values."""
+    """A configuration change: the action, its target, and the names of the changed fields, never their values.
+
+    `cause`: why, for a change that Plugboard made of itself.
+    """
 
     action: str
     target_id: str
     target_name: str
     fields: tuple[str, ...] = ()
+    cause: str | None = None
 
     @property
     def target_type(self) -> str:

@@ -91,4 +91,5 @@ class Journal:
             actor_name=principal.name,
             request_id=ctx.request_id,
             fields=event.fields,
+            cause=event.cause,
         )

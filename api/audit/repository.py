@@ -52,6 +52,7 @@ class AuditRecord(Record):
     tool: str | None = None
     outcome: str | None = None
     milliseconds: int | None = None
+    cause: str | None = None
 
     @classmethod
     def of(cls, item: Item) -> AuditRecord:

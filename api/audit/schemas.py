@@ -40,9 +40,16 @@ class AuditView(ResponseModel):
     agent_id: Annotated[str | None, _TEXT] = _of_calls("the agent that offers the tool.")
     tool: Annotated[str | None, _TEXT] = _of_calls("the tool's upstream name; for the generic tool, the method.")
     outcome: Annotated[str | None, _TEXT] = _of_calls(
-        "`ok`, `tool_error` (the tool reported an error), or the kind of failure."
+        "`ok`, `tool_error` (the tool reported an error), the kind of failure, `not_found`, `not_allowed` (outside of "
+        "the agent's rule), `disabled` (the server), or `abandoned` (the caller left)."
     )
     milliseconds: Annotated[int | None, _NUMBER] = _of_calls("the duration.")
+    cause: Annotated[str | None, _TEXT] = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="Only for changes that Plugboard made of itself: why, such as the error of an authorization "
+        "server. Their `requestId` begins with `system-`.",
+    )
 
     @classmethod
     def of(cls, record: AuditRecord) -> AuditView:
@@ -58,4 +65,5 @@ class AuditView(ResponseModel):
             tool=record.tool,
             outcome=record.outcome,
             milliseconds=record.milliseconds,
+            cause=record.cause,
         )

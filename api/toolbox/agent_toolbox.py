@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from api.agents.agent import Agent
-from api.kit.ids import is_from_workspace
 from api.servers.server import Exposure, Server
-from api.toolbox.failures import server_not_found, server_of_another_workspace
-from api.toolbox.output.sanitize import safe_line
-from api.toolbox.tool_names import GENERIC_PREFIX, PREFIX, generic_name
+from api.toolbox.tool_names import GENERIC_PREFIX, PREFIX
 from api.toolbox.toolsets.naming_scheme import SCHEMES, NamingScheme, naming_of
 
 
@@ -71,41 +68,21 @@ class Toolbox:
             {share.server.slug: share for share in shares},
         )
 
-    def find(self, name: str) -> EnabledServer | None:
-        """The server whose tool has this name, or could have it."""
+    def owner(self, name: str) -> EnabledServer | None:
+        """The server that the name points to, whether or not the agent may call such a tool."""
         if name.startswith(GENERIC_PREFIX):
-            share = self.by_id.get(name.removeprefix(PREFIX))
-            return share if share and share.has_generic and share.server.enabled else None
+            return self.by_id.get(name.removeprefix(PREFIX))
         for naming in SCHEMES:
             if (slug := naming.slug_in(name)) is not None:
                 share = self.by_slug.get(slug)
-                return share if share and share.naming is naming and share.offers(name) else None
+                return share if share and share.naming is naming else None
         return None
 
-    def not_found_text(self, name: str) -> str:
-        server_id = name.removeprefix(PREFIX)
-        if not name.startswith(GENERIC_PREFIX):
-            text = f"Error: tool {name} is not in this agent's toolbox. Its tools are listed at `tools`."
-            return safe_line(text + self._suggestion(name), limit=600)
-        if not is_from_workspace(server_id, self.workspace_id):
-            return server_of_another_workspace(server_id)
-        share = self.by_id.get(server_id)
+    def find(self, name: str) -> EnabledServer | None:
+        """The server whose tool has this name, or could have it."""
+        share = self.owner(name)
         if share is None:
-            return server_not_found(server_id)
-        return f"Error: MCP server {server_id} {'; '.join(_generic_tool_problems(share))}"
-
-    def _suggestion(self, name: str) -> str:
-        """The names of a service's tools end with the server's slug, which a model that knows the service may omit."""
-        shares = [share for share in self.servers if share.naming.lacks_slug(name, share.server.service_type)]
-        if any(name.endswith(f"_{share.server.slug}") for share in shares):
-            return ""
-        aliases = [(share, share.naming.tool_name(share.server.slug, name)) for share in shares]
-        names = [f"`{alias}`" for share, alias in aliases if share.offers(alias)]
-        return f" Did you mean {' or '.join(names)}?" if names else ""
-
-
-def _generic_tool_problems(share: EnabledServer) -> Iterator[str]:
-    if not share.server.enabled:
-        yield "is disabled"
-    if not share.has_generic:
-        yield f"has no tool {generic_name(share.server.id)} for this agent; use the server's own tools"
+            return None
+        if name.startswith(GENERIC_PREFIX):
+            return share if share.has_generic and share.server.enabled else None
+        return share if share.offers(name) else None

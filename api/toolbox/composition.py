@@ -26,5 +26,5 @@ def toolset_for(ctx: WorkspaceContext, runtime: ToolRuntime, agent_id: str | Non
     toolset = FailureTranslator(toolset, server)
     toolset = BreakerGuard(toolset, lambda: runtime.breaker(ctx.workspace_id, server))
     toolset = CallLimit(toolset, runtime.bulkheads, ctx.workspace_id, server.id)
-    toolset = CallRecorder(toolset, ctx, server, runtime.call_log, runtime.call_metrics, clock, agent_id)
+    toolset = CallRecorder(toolset, ctx, share, runtime.call_log, runtime.call_metrics, clock, agent_id)
     return runtime.toolsets.kind_of(server).with_known_list(toolset, server)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from http import HTTPStatus
 
 from api.kit.redaction import NO_SECRETS, Redactor
+from api.toolbox.calling.circuit_breakers import CircuitOpen
 from api.toolbox.failure_causes import CIRCUIT_OPEN, cause_of
 from api.toolbox.output.json_size import JsonSize, measure
 from api.toolbox.output.sanitize import clean, one_line, safe_line
@@ -23,9 +24,9 @@ from integrations import (
     UpstreamTimeout,
 )
 
-NO_CREDENTIALS = "This server has no credentials for its current URL. Enter them again in its `config`."
-NOT_CONSENTED = "This server is not connected. A workspace manager must connect it first (`GET …/oauth/authorize`)."
-ENDED = "The connection of this server has ended. A workspace manager must connect it again."
+NO_CREDENTIALS = "{} has no credentials for its current URL. Enter them again in its `config`."
+NOT_CONSENTED = "{} is not connected. A workspace manager must connect it first (`GET …/oauth/authorize`)."
+ENDED = "The connection of {} has ended. A workspace manager must connect it again."
 LACKS = "The connection of this server is missing required scopes: {}. Reconnect the server to grant them."
 NOT_NOW = "The connection is still valid: try again."
 CLIENT_LACKS = "The client of this server is missing required scopes: {}. Add them to `scope` in its `config`."
@@ -63,16 +64,16 @@ class CredentialsUnavailable(Exception):
         self.text = text
 
 
-def no_credentials() -> CredentialsUnavailable:
-    return CredentialsUnavailable(FailureKind.NOT_CONNECTED, NO_CREDENTIALS)
+def no_credentials(server_name: str) -> CredentialsUnavailable:
+    return CredentialsUnavailable(FailureKind.NOT_CONNECTED, NO_CREDENTIALS.format(_the_server(server_name, "The")))
 
 
-def not_consented() -> CredentialsUnavailable:
-    return CredentialsUnavailable(FailureKind.NOT_CONNECTED, NOT_CONSENTED)
+def not_consented(server_name: str) -> CredentialsUnavailable:
+    return CredentialsUnavailable(FailureKind.NOT_CONNECTED, NOT_CONSENTED.format(_the_server(server_name, "The")))
 
 
-def ended() -> CredentialsUnavailable:
-    return CredentialsUnavailable(FailureKind.RECONNECT_REQUIRED, ENDED)
+def ended(server_name: str) -> CredentialsUnavailable:
+    return CredentialsUnavailable(FailureKind.RECONNECT_REQUIRED, ENDED.format(_the_server(server_name)))
 
 
 def missing_scopes(scopes: Sequence[str], text: str = LACKS) -> CredentialsUnavailable:
@@ -113,12 +114,22 @@ class ToolsUnavailable(Exception):
         self.cause = cause
 
 
-def connection_ended() -> ToolsUnavailable:
-    return ToolsUnavailable("reconnect_required", ENDED)
+def connection_ended(server_name: str) -> ToolsUnavailable:
+    return ToolsUnavailable("reconnect_required", ENDED.format(_the_server(server_name)))
 
 
-def circuit_open(text: str, retry_after: float) -> Failure:
-    return Failure(FailureKind.UPSTREAM_UNAVAILABLE, text, retry_after, cause=CIRCUIT_OPEN)
+def _the_server(name: str, article: str = "the") -> str:
+    return f"{article} server '{one_line(name, 100)}'"
+
+
+def circuit_open(held: CircuitOpen) -> Failure:
+    return Failure(FailureKind.UPSTREAM_UNAVAILABLE, left_alone(held), held.retry_after, cause=CIRCUIT_OPEN)
+
+
+def left_alone(held: CircuitOpen) -> str:
+    """With the last failure before it."""
+    wait = f"After several failures this server is left alone for {held.retry_after} s. Nothing was sent."
+    return f"{held.text} {wait}"
 
 
 def limit_reached(text: str, retry_after: float) -> Failure:

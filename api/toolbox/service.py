@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -19,9 +19,12 @@ from api.toolbox.health import ServerHealth, check_server
 from api.toolbox.listing.caches import RenderedList
 from api.toolbox.listing.client_formats import FORMATS, Format, render
 from api.toolbox.listing.tool_list import SourceCollector, ToolList, agent_list, fresh_until, server_list
+from api.toolbox.missing_tools import missing_tool_text
 from api.toolbox.output.tool_result import ToolResult
 from api.toolbox.runtime import ToolRuntime
+from api.toolbox.toolsets.tool_catalog import ToolCatalog
 from api.toolbox.toolsets.toolset import ToolCall, UnknownTool
+from api.toolbox.wrappers.call_recorder import DISABLED, NOT_ALLOWED, call_record, recorded_name
 
 LIST_SECONDS = 10.0
 
@@ -46,13 +49,14 @@ class ToolboxService:
         toolbox, runtime = self._cached_toolbox(agent_id) or await self._assemble(agent_id), self._runtime
         share = toolbox.find(name)
         if share is None:
-            raise NotFound(toolbox.not_found_text(name))
+            self._record_refusal(toolbox, name, arguments)
+            raise NotFound(missing_tool_text(toolbox, name, self._known_tools(toolbox, name)))
         deadline = Deadline(runtime.ticker, share.server.timeout_seconds)
         try:
             toolset = toolset_for(self._ctx, runtime, agent_id, share)
             return await toolset.call(ToolCall(agent_id, name, arguments, deadline))
         except UnknownTool as error:
-            raise NotFound(toolbox.not_found_text(name)) from error
+            raise NotFound(missing_tool_text(toolbox, name, self._known_tools(toolbox, name))) from error
 
     async def list_tools(self, agent_id: str) -> ToolList:
         toolbox = self._cached_toolbox(agent_id) or await self._assemble(agent_id)
@@ -77,6 +81,20 @@ class ToolboxService:
 
     async def check(self, server_id: str) -> ServerHealth:
         return await check_server(self._ctx, self._runtime, await self._server(server_id))
+
+    def _known_tools(self, toolbox: Toolbox, name: str) -> Iterator[tuple[EnabledServer, ToolCatalog | None]]:
+        """Of the server that the name points to, or else of all, without a request."""
+        owner = toolbox.owner(name)
+        for share in toolbox.servers if owner is None else [owner]:
+            yield share, self._runtime.toolsets.known_tools(self._ctx, share.server)
+
+    def _record_refusal(self, toolbox: Toolbox, name: str, arguments: Mapping[str, Any]) -> None:
+        """A call of a server that the agent enables, of a tool that it may not call."""
+        if (share := toolbox.owner(name)) is None:
+            return
+        runtime, server, outcome = self._runtime, share.server, NOT_ALLOWED if share.server.enabled else DISABLED
+        tool, now = recorded_name(share, name, arguments, None), runtime.clock.now()
+        runtime.call_log.add(call_record(self._ctx, server, toolbox.agent.id, tool, outcome, now, 0))
 
     def _collector(self, agent_id: str | None = None) -> SourceCollector:
         return SourceCollector(partial(toolset_for, self._ctx, self._runtime, agent_id), self._runtime.clock)

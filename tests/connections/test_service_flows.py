@@ -71,6 +71,9 @@ def test_a_service_passes_every_state_of_a_connection(
     assert owner.check(server)["status"] == "unauthorized"
     assert is_ended(owner, server)
     assert owner.audited("server.reconnect_required") == [("server.reconnect_required", "system")]
+    (record,) = [item for item in owner.audit() if item["action"] == "server.reconnect_required"]
+    assert record["cause"]
+    assert record["requestId"].startswith("system-")
 
     owner.connected(server)
     assert works(owner, server)

@@ -100,8 +100,12 @@ class WorkspaceOwner:
 
     def audited(self, *actions: str) -> list[tuple[str, str]]:
         """Those of the actions that were done, oldest first, and by whom."""
-        result = _read(self.admin.get(self.workspace.audit, params={"limit": 100}))
-        return [(item["action"], item["actor"]["type"]) for item in reversed(result) if item["action"] in actions]
+        return [(item["action"], item["actor"]["type"]) for item in reversed(self.audit()) if item["action"] in actions]
+
+    def audit(self) -> list[Json]:
+        """The records of the workspace, newest first."""
+        records: list[Json] = _read(self.admin.get(self.workspace.audit, params={"limit": 100}))
+        return records
 
 
 def failure_kind(result: Json) -> str:

@@ -8,6 +8,9 @@ can be. Prose that the recordings do not contain in the first place is in `prose
 3. The documentation page is another. What it shows, the contract, is compared.
 4. There are new metrics.
 5. Ids of records of calls have placeholders of their own: the batches in them depend on the load of the machine.
+6. Calls outside of an agent's rule, and of disabled servers, have records. They were recorded nowhere.
+7. Records of calls name a tool as its server does, also where the tool was not looked up.
+8. Records of changes that Plugboard makes of itself have ids of requests of their own, and a cause.
 """
 
 from __future__ import annotations
@@ -36,6 +39,10 @@ NEW_METRICS: Json = {
     "plugboard_job_runs": {"type": "counter"},
 }
 """They count jobs in the background, so their values are not compared."""
+OF_PLUGBOARD = ("server.reconnect_required", "server.scopes_needed")
+NEW_OUTCOMES = ("not_allowed", "disabled")
+AGENTS_NAME = re.compile(r"^mcp_[a-z0-9-]+_")
+"""What the name of a tool for agents has before the tool's own name."""
 RECORD_ID = re.compile(r"<audit \d+>(_\d\d)?|<call_record \d+>")
 """A record of the audit. One of a call was recorded with the placeholder of its batch, and its place in it."""
 
@@ -67,6 +74,8 @@ def _comparable_entry(entry: Json) -> Json:
             return {**entry, "body": at_all(paths, entry["body"], _facts)}
         case {"operation": "listAgentTools" | "listServerTools", "body": {"tools": list(tools)}}:
             return {**entry, "body": {**entry["body"], "tools": [_comparable_tool(tool) for tool in tools]}}
+        case {"operation": "listAudit", "body": list(records)}:
+            return {**entry, "body": [_comparable_record(record) for record in records if not _is_refusal(record)]}
         case {"operation": "getDocs", "body": dict(elements)}:
             return {**entry, "body": TEXT if elements else elements}
         case _:
@@ -76,6 +85,16 @@ def _comparable_entry(entry: Json) -> Json:
 def _service_of(name: str) -> str:
     """Of a tool, or of a response to its call, which is named after the tool."""
     return name.partition("_")[0]
+
+
+def _is_refusal(record: Json) -> bool:
+    return record.get("outcome") in NEW_OUTCOMES
+
+
+def _comparable_record(record: Json) -> Json:
+    if record.get("action") in OF_PLUGBOARD and record["actor"]["type"] == "system":
+        return {name: value for name, value in record.items() if name not in ("requestId", "cause")}
+    return {**record, "tool": AGENTS_NAME.sub("", record["tool"])} if "tool" in record else record
 
 
 def _facts(text: Any) -> Any:

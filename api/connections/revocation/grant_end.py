@@ -88,7 +88,8 @@ class GrantEnd:
         if server.connection and server.connection.grant_id == grant.id:
             connection = replace(server.connection, ended=reason)
             changes += ServerRecords(self._store, ctx).connection_changes(server, connection)
-        await self._journal.commit(ctx, changes, AuditEvent("server.reconnect_required", server.id, server.name))
+        event = AuditEvent("server.reconnect_required", server.id, server.name, cause=reason)
+        await self._journal.commit(ctx, changes, event)
         return True
 
     async def record_missing_scopes(self, ctx: WorkspaceContext, server_id: str, scopes: Sequence[str]) -> bool:

@@ -59,9 +59,9 @@ class OAuthCredentials:
         try:
             fresh = await self._tokens.get(self._ctx, self._server, refused=refused)
         except NotConnected as error:
-            raise not_consented() from error
+            raise not_consented(self._server.name) from error
         except ReconnectRequired as error:
-            raise ended() from error
+            raise ended(self._server.name) from error
         except TokenTemporarilyUnavailable as error:
             is_ours = self._server.oauth_grant == OAuthGrant.CLIENT_CREDENTIALS and error.is_lasting
             raise (client_refused if is_ours else not_now)(error.text, error.retry_after) from error

@@ -83,19 +83,19 @@ class CredentialStore:
             return bearer
         binding = credential_binding(server, self._egress)
         secrets = {name: await self._open(ctx, server, name, binding) for name in server.sealed}
-        headers = _headers(AuthType(server.auth_type), secrets)
+        headers = _headers(server, secrets)
         return StaticCredentials(headers, Redactor(_texts_to_redact(secrets, headers)))
 
     async def _open(self, ctx: WorkspaceContext, server: Server, name: str, binding: str) -> str:
         location, sealed = credential_location(server.id, name), Sealed.parse(server.sealed[name])
         sealed_binding, value = unbind_credential(await self._vault.unseal(ctx.partition, location, sealed))
         if sealed_binding != binding:
-            raise no_credentials()
+            raise no_credentials(server.name)
         return value.reveal_text()
 
 
-def _headers(auth_type: AuthType, secrets: Mapping[str, str]) -> dict[str, str]:
-    match auth_type:
+def _headers(server: Server, secrets: Mapping[str, str]) -> dict[str, str]:
+    match AuthType(server.auth_type):
         case AuthType.NONE:
             return {}
         case AuthType.HEADER if "apiKey" in secrets:
@@ -106,7 +106,7 @@ def _headers(auth_type: AuthType, secrets: Mapping[str, str]) -> dict[str, str]:
         case AuthType.BASIC if secrets.keys() >= {"username", "password"}:
             return {"Authorization": _basic(secrets["username"], secrets["password"])}
         case _:
-            raise no_credentials()
+            raise no_credentials(server.name)
 
 
 def _custom_headers(secrets: Mapping[str, str]) -> dict[str, str]:

@@ -36,7 +36,7 @@ class ServiceToolList(ToolsetWrapper):
     async def list_tools(self, deadline: Deadline, *, refresh: bool = False) -> ToolCatalog:  # noqa: ARG002
         connection = self._server.connection
         if connection and connection.ended:
-            raise connection_ended()
+            raise connection_ended(self._server.name)
         if not (self._server.is_connected or self._server.sealed):
             raise ToolsUnavailable("not_connected", NOT_CONNECTED_SERVICE)
         if self._tools is None:
@@ -59,8 +59,11 @@ class ConnectedServices(ServerKind):
         large_results = LargeResults(self._deps.conversion, ctx.workspace_id)
         return ServiceToolset(server, credentials, http, toolkit, tools, base_url, title, large_results)
 
+    def fixed_tools(self, server: Server) -> ToolCatalog | None:
+        return self._deps.services.tools(server.service_type)
+
     def with_known_list(self, toolset: Toolset, server: Server) -> Toolset:
-        return ServiceToolList(toolset, server, self._deps.services.tools(server.service_type))
+        return ServiceToolList(toolset, server, self.fixed_tools(server))
 
     async def check(self, ctx: WorkspaceContext, server: Server, deadline: Deadline) -> ServerReport:
         service = self._deps.services.services.get(server.service_type)
@@ -74,7 +77,7 @@ class ConnectedServices(ServerKind):
         except (UpstreamError, TimeoutError, CredentialsUnavailable) as error:
             redact = credentials.redact if credentials else NO_SECRETS
             raise service_unavailable(error, redact, server.timeout_seconds, service.title) from error
-        tools = self._deps.services.tools(server.service_type)
+        tools = self.fixed_tools(server)
         return ServerReport(len(tools.tools) if tools else 0)
 
     async def _probe(self, ctx: WorkspaceContext, server: Server, credentials: UpstreamCredentials) -> None:

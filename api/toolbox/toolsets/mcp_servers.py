@@ -16,7 +16,7 @@ from api.toolbox.protocol_repository import ProtocolRepository
 from api.toolbox.toolsets.dependencies import ToolsetDeps
 from api.toolbox.toolsets.mcp_toolset import McpToolset
 from api.toolbox.toolsets.server_kind import ServerKind, ServerReport
-from api.toolbox.toolsets.tool_catalog import ListVersion
+from api.toolbox.toolsets.tool_catalog import ListVersion, ToolCatalog
 from api.toolbox.toolsets.toolset import Toolset
 from api.upstream_http import UpstreamHttp, url_refused
 from integrations import Era, McpClient, UpstreamError
@@ -33,6 +33,9 @@ class McpServers(ServerKind):
     async def open(self, ctx: WorkspaceContext, server: Server) -> Toolset:
         protocols = ProtocolRepository(self._deps.store, ctx)
         return await self._open(ctx, server, protocols, remember=True)
+
+    def fixed_tools(self, server: Server) -> ToolCatalog | None:  # noqa: ARG002
+        return None
 
     def with_known_list(self, toolset: Toolset, server: Server) -> Toolset:  # noqa: ARG002
         return toolset

@@ -16,6 +16,10 @@ class NamingScheme(Protocol):
         """The name for agents of the tool that its server calls `own_name`."""
         ...
 
+    def own_name(self, slug: str, name: str) -> str:
+        """What the server calls its tool, as far as the name for agents shows: one that was altered has a hash."""
+        ...
+
     def slug_in(self, name: str) -> str | None:
         """The slug of the server whose tool could have this name."""
         ...
@@ -32,6 +36,9 @@ class McpNames:
 
     def tool_name(self, slug: str, own_name: str) -> str:
         return tool_name(slug, own_name)
+
+    def own_name(self, slug: str, name: str) -> str:
+        return name.removeprefix(f"{PREFIX}{slug}_")
 
     def slug_in(self, name: str) -> str | None:
         if not name.startswith(PREFIX) or name.startswith(GENERIC_PREFIX):
@@ -50,6 +57,9 @@ class ServiceNames:
     def tool_name(self, slug: str, own_name: str) -> str:
         """Unchecked: it may be a name that a caller has sent."""
         return f"{own_name}_{slug}"
+
+    def own_name(self, slug: str, name: str) -> str:
+        return name.removesuffix(f"_{slug}")
 
     def slug_in(self, name: str) -> str | None:
         return None if name.startswith(PREFIX) else name.rpartition("_")[2]

@@ -14,7 +14,7 @@ from api.toolbox.toolsets.connected_services import ConnectedServices
 from api.toolbox.toolsets.dependencies import ToolsetDeps
 from api.toolbox.toolsets.mcp_servers import McpServers
 from api.toolbox.toolsets.server_kind import ServerKind
-from api.toolbox.toolsets.tool_catalog import ListVersion
+from api.toolbox.toolsets.tool_catalog import ListVersion, ToolCatalog
 from api.toolbox.toolsets.toolset import Toolset
 from integrations import UpstreamError
 
@@ -65,6 +65,12 @@ class ToolsetRegistry:
         entry.used_at = self._clock.monotonic()
         self._open.move_to_end(key)
         return entry.toolset
+
+    def known_tools(self, ctx: WorkspaceContext, server: Server) -> ToolCatalog | None:
+        """The tools of a server as far as they are known without a request. Opens and closes nothing."""
+        entry = self._open.get((ctx.workspace_id, server.id))
+        listed = entry.toolset.known_tools if entry and entry.server == server else None
+        return listed or self.kind_of(server).fixed_tools(server)
 
     async def get(self, ctx: WorkspaceContext, server: Server) -> Toolset:
         return self.get_ready(ctx, server) or await self._add(ctx, server)

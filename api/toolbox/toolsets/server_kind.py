@@ -9,6 +9,7 @@ from typing import Protocol
 from api.access.context import WorkspaceContext
 from api.kit.deadline import Deadline
 from api.servers.server import Server
+from api.toolbox.toolsets.tool_catalog import ToolCatalog
 from api.toolbox.toolsets.toolset import Toolset
 
 
@@ -25,6 +26,10 @@ class ServerReport:
 
 class ServerKind(Protocol):
     async def open(self, ctx: WorkspaceContext, server: Server) -> Toolset: ...
+
+    def fixed_tools(self, server: Server) -> ToolCatalog | None:
+        """The tools of a server of this kind, if they are part of Plugboard."""
+        ...
 
     def with_known_list(self, toolset: Toolset, server: Server) -> Toolset:
         """The toolset, which lists from the cache what is already known."""

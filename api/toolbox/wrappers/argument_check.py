@@ -24,7 +24,7 @@ class ArgumentCheck(ToolsetWrapper):
         parsed = call.tool.parse(call.arguments)
         if parsed.problems and call.catalog and not call.catalog.is_fresh(self._clock.monotonic()):
             parsed = await self._parse_anew(call)
-        call.recorded_name = parsed.recorded_name or call.name
+        call.recorded_name = parsed.recorded_name or call.tool.name or call.name
         if parsed.problems:
             problems = [call.tool.with_agent_names(problem, self._server.slug) for problem in parsed.problems]
             return failed(invalid_arguments(call.name, problems))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from api.kit.deadline import Deadline
 from api.toolbox.calling.circuit_breakers import CircuitBreaker
-from api.toolbox.failures import ToolsUnavailable, circuit_open, without_uncertainty
+from api.toolbox.failures import ToolsUnavailable, circuit_open, left_alone, without_uncertainty
 from api.toolbox.output.results import failed
 from api.toolbox.output.tool_result import ToolResult
 from api.toolbox.toolsets.tool_catalog import ToolCatalog
@@ -23,7 +23,7 @@ class BreakerGuard(ToolsetWrapper):
             return await self._inner.list_tools(deadline, refresh=True)
         breaker = self._breaker()
         if held := breaker.admit():
-            raise ToolsUnavailable("unreachable", held.text)
+            raise ToolsUnavailable("unreachable", left_alone(held))
         broken: str | None = None
         is_answered = False
         try:
@@ -40,7 +40,7 @@ class BreakerGuard(ToolsetWrapper):
     async def call(self, call: ToolCall) -> ToolResult:
         breaker = self._breaker()
         if held := breaker.admit():
-            return failed(circuit_open(held.text, held.retry_after))
+            return failed(circuit_open(held))
         broken: str | None = None
         is_answered = False
         try:

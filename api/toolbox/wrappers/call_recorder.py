@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from api.access.context import WorkspaceContext
 from api.audit.call_log import CallLog
@@ -10,20 +12,23 @@ from api.audit.events import ToolCallRecord
 from api.kit.clock import Clock
 from api.kit.deadline import Deadline
 from api.servers.server import Server
+from api.toolbox.agent_toolbox import EnabledServer
 from api.toolbox.failure_log import FailureLog
 from api.toolbox.failures import ToolsUnavailable
 from api.toolbox.metrics import ToolCallCollector
 from api.toolbox.output.tool_result import ToolResult
+from api.toolbox.tool_names import GENERIC_PREFIX
+from api.toolbox.toolsets.generic_tool import GENERIC_TOOL
 from api.toolbox.toolsets.tool_catalog import ToolCatalog
 from api.toolbox.toolsets.toolset import ToolCall, ToolsetWrapper, UnknownTool
 
-ABANDONED, NOT_FOUND = "abandoned", "not_found"
+ABANDONED, NOT_FOUND, NOT_ALLOWED, DISABLED = "abandoned", "not_found", "not_allowed", "disabled"
 
 
 @dataclass(slots=True, eq=False)
 class CallRecorder(ToolsetWrapper):
     _ctx: WorkspaceContext
-    _server: Server
+    _share: EnabledServer
     _log: CallLog
     _metrics: ToolCallCollector
     _clock: Clock
@@ -46,31 +51,49 @@ class CallRecorder(ToolsetWrapper):
             raise
         finally:
             seconds = self._clock.monotonic() - started
-            self._metrics.record(self._server.service_type, outcome, seconds)
+            self._metrics.record(self._share.server.service_type, outcome, seconds)
             self._log.add(self._record(call, outcome, seconds))
         if result.failure is not None:
             self._failure_log().call_failed(result.failure, self.redact, int(seconds * 1000))
         return result
 
     def _failure_log(self) -> FailureLog:
-        return FailureLog(self._ctx, self._server.id, self._agent_id)
+        return FailureLog(self._ctx, self._share.server.id, self._agent_id)
 
     def _record(self, call: ToolCall, outcome: str, seconds: float) -> ToolCallRecord:
-        ctx, server = self._ctx, self._server
-        return ToolCallRecord(
-            self._clock.now(),
-            ctx.workspace_id,
-            ctx.principal.id,
-            ctx.principal.name,
-            ctx.request_id,
-            call.agent_id,
-            server.id,
-            server.name,
-            call.recorded_name or call.name,
-            outcome,
-            int(seconds * 1000),
-            ctx.principal.kind,
-        )
+        tool = call.recorded_name or recorded_name(self._share, call.name, call.arguments, self.known_tools)
+        return call_record(self._ctx, self._share.server, call.agent_id, tool, outcome, self._clock.now(), seconds)
+
+
+def call_record(
+    ctx: WorkspaceContext, server: Server, agent_id: str, tool: str, outcome: str, at: float, seconds: float
+) -> ToolCallRecord:
+    principal = ctx.principal
+    return ToolCallRecord(
+        at,
+        ctx.workspace_id,
+        principal.id,
+        principal.name,
+        ctx.request_id,
+        agent_id,
+        server.id,
+        server.name,
+        tool,
+        outcome,
+        int(seconds * 1000),
+        principal.kind,
+    )
+
+
+def recorded_name(
+    share: EnabledServer, name: str, arguments: Mapping[str, Any], known_tools: ToolCatalog | None
+) -> str:
+    """The tool's own name, for a call that ended before the tool was found."""
+    if name.startswith(GENERIC_PREFIX):
+        return GENERIC_TOOL.parse(arguments).recorded_name or name
+    slug = share.server.slug
+    tool = known_tools.by_alias(slug).get(name) if known_tools else None
+    return tool.name if tool else share.naming.own_name(slug, name)
 
 
 def outcome_of(result: ToolResult) -> str:

@@ -115,7 +115,7 @@ SCRIPT: Script = [
     post("check a server that keeps failing", f"{SERVERS}/{{flaky}}/check"),
     ClockAdvance(3600),
     _call("a server that keeps failing, an hour later", "mcp_flaky_echo"),
-    get("the audit of calls", f"{WORKSPACE}/audit?kind=calls&limit=100", items=70),
+    get("the audit of calls", f"{WORKSPACE}/audit?kind=calls&limit=100", items=77),
     get("the audit of calls, a page", f"{WORKSPACE}/audit?kind=calls&limit=2", saves={"page": "Link"}),
     get("the audit of calls, the page behind it", "{page}"),
     get("the metrics", "/metrics", "operator"),

@@ -220,7 +220,7 @@ def test_a_credential_is_sent_only_to_the_origin_it_was_entered_for(toolbox: Too
     assert (moved["configured"], values["configured"]) == ([], ["headerValue"])
     assert failure(result) == (
         "not_connected",
-        "Error: This server has no credentials for its current URL. Enter them again in its `config`.",
+        "Error: The server 'Weather' has no credentials for its current URL. Enter them again in its `config`.",
     )
     assert not connected["isError"]
     assert {request.headers["authorization"] for request in new_home.requests} == {"Bearer canary-new"}

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import httpx2
 import pytest
 
-from demo.mcp_servers import ECHO, PlainServer
+from demo.mcp_servers import ECHO, McpResponse, PlainServer
 from tests.http.operations_on_workspace import assert_problem
-from tests.toolbox.toolbox_client import ToolboxClient, generic
+from tests.toolbox.toolbox_client import ToolboxClient, generic, wait_until
 
 ECHO_TOOL, SECOND_TOOL = "mcp_weather_echo", "mcp_weather_second"
 CALL_ECHO = {"method": "tools/call", "params": {"name": "echo", "arguments": {}}}
@@ -90,9 +91,11 @@ def test_a_disabled_server_is_refused(toolbox: ToolboxClient) -> None:
     toolbox.change(server, enabled=False)
     fake.requests.clear()
 
-    assert refusal(toolbox.post_call(agent, ECHO_TOOL)) == NOT_THERE.format(ECHO_TOOL)
-    assert (
-        refusal(toolbox.post_call(agent, generic(server), CALL_ECHO)) == f"Error: MCP server {server['id']} is disabled"
+    assert refusal(toolbox.post_call(agent, ECHO_TOOL)) == (
+        f"Error: tool {ECHO_TOOL} is not available: the server 'Weather' is disabled. Nothing was sent."
+    )
+    assert refusal(toolbox.post_call(agent, generic(server), CALL_ECHO)) == (
+        f"Error: MCP server {server['id']} is disabled. Nothing was sent."
     )
     assert toolbox.list(agent) == {
         "tools": [],
@@ -108,21 +111,30 @@ def test_a_disabled_server_is_refused(toolbox: ToolboxClient) -> None:
     assert not fake.requests
 
 
-NAMES = (
-    "mcp_weather_nope mcp_weather_ mcp_weather mcp_ echo weather_echo MCP_weather_echo mcp_rain_echo mcp_weather_echo_"
-)
+NAMES = {
+    "mcp_weather_nope": "",
+    "mcp_weather_": "",
+    "mcp_weather": "",
+    "mcp_": "",
+    "echo": " Did you mean `mcp_weather_echo`?",
+    "weather_echo": " Did you mean `mcp_weather_echo` or `mcp_weather_second`?",
+    "MCP_weather_echo": " Did you mean `mcp_weather_echo` or `mcp_weather_second`?",
+    "mcp_rain_echo": " Did you mean `mcp_weather_echo`?",
+    "mcp_weather_echo_": " Did you mean `mcp_weather_echo`?",
+    "mcp_weather_tools/call": "",
+    "mcp_weather_second__abcdefgh": "",
+    "mcp_weather_ echo": " Did you mean `mcp_weather_echo`?",
+}
 
 
-@pytest.mark.parametrize(
-    "name", [*NAMES.split(), "mcp_weather_tools/call", "mcp_weather_second__abcdefgh", "mcp_weather_ echo"]
-)
-def test_a_name_that_is_not_in_the_list_is_refused(toolbox: ToolboxClient, name: str) -> None:
+@pytest.mark.parametrize(("name", "suggestion"), NAMES.items())
+def test_a_name_that_is_not_in_the_list_is_refused(toolbox: ToolboxClient, name: str, suggestion: str) -> None:
     fake = two_tools()
     agent = toolbox.agent(toolbox.server(fake))
     toolbox.list(agent)
     fake.requests.clear()
 
-    assert refusal(toolbox.post_call(agent, name)) == NOT_THERE.format(name)
+    assert refusal(toolbox.post_call(agent, name)) == NOT_THERE.format(name) + suggestion
     assert not fake.requests
 
 
@@ -130,11 +142,12 @@ def test_a_tool_outside_the_rule_is_neither_listed_nor_called(toolbox: ToolboxCl
     fake = two_tools()
     server = toolbox.server(fake)
     agent = toolbox.agent(server, enabledMcpServerToolNames={server["id"]: ["second"]})
+    refused = NOT_THERE.format(ECHO_TOOL) + " Did you mean `mcp_weather_second`?"
 
-    assert refusal(toolbox.post_call(agent, ECHO_TOOL)) == NOT_THERE.format(ECHO_TOOL)
+    assert refusal(toolbox.post_call(agent, ECHO_TOOL)) == refused
     assert not fake.requests
     assert toolbox.names(agent) == [SECOND_TOOL]
-    assert refusal(toolbox.post_call(agent, ECHO_TOOL)) == NOT_THERE.format(ECHO_TOOL)
+    assert refusal(toolbox.post_call(agent, ECHO_TOOL)) == refused
     assert toolbox.call(agent, SECOND_TOOL)["isError"] is False
     assert [request.message["params"]["name"] for request in fake.requests_for("tools/call")] == ["second"]
 
@@ -144,10 +157,12 @@ def test_a_tool_rule_hides_the_generic_tool(toolbox: ToolboxClient, allowed: lis
     fake = two_tools()
     server = toolbox.server(fake)
     agent = toolbox.agent(server, enabledMcpServerToolNames={server["id"]: allowed})
+    such_as = ", such as " + " and ".join(f"`mcp_weather_{name}`" for name in allowed) if allowed else ""
 
     for args in (CALL_ECHO, {"method": "tools/list"}, {"method": "resources/read"}, {}):
         assert refusal(toolbox.post_call(agent, generic(server), args)) == (
             f"Error: MCP server {server['id']} has no tool {generic(server)} for this agent; use the server's own tools"
+            + such_as
         )
     assert not fake.requests
     assert toolbox.names(agent) == [f"mcp_weather_{name}" for name in allowed]
@@ -202,7 +217,9 @@ def test_a_server_that_exposes_only_the_generic_tool_has_no_others(toolbox: Tool
     agent = toolbox.agent(server)
 
     assert toolbox.names(agent) == [generic(server)]
-    assert refusal(toolbox.post_call(agent, ECHO_TOOL)) == NOT_THERE.format(ECHO_TOOL)
+    assert refusal(toolbox.post_call(agent, ECHO_TOOL)) == (
+        f"Error: tool {ECHO_TOOL} is not offered. Call the server 'Weather' with `{generic(server)}`."
+    )
     assert not fake.requests
     assert toolbox.call(agent, generic(server), CALL_ECHO)["isError"] is False
 
@@ -264,3 +281,85 @@ def test_a_server_cannot_take_the_name_of_another_ones_tool(toolbox: ToolboxClie
 
     assert len(set(names)) == len(names) == 7
     assert not other.requests_for("tools/call")
+
+
+@pytest.mark.parametrize("restricted", [False, True], ids=["all tools", "some tools"])
+def test_an_unknown_tool_gets_the_nearest_names_of_the_agent(toolbox: ToolboxClient, restricted: bool) -> None:
+    fake = PlainServer([ECHO | {"name": name} for name in ("get_forecast", "get_forecasts", "delete_station", "x")])
+    server = toolbox.server(fake)
+    rule = {"enabledMcpServerToolNames": {server["id"]: ["get_forecast", "x"]}} if restricted else {}
+    agent = toolbox.agent(server, **rule)
+    toolbox.list(agent)
+    fake.requests.clear()
+
+    text = refusal(toolbox.post_call(agent, "mcp_weather_getForecast"))
+
+    meant = "`mcp_weather_get_forecast`" + ("" if restricted else " or `mcp_weather_get_forecasts`")
+    assert text == NOT_THERE.format("mcp_weather_getForecast") + f" Did you mean {meant}?"
+    assert not fake.requests
+
+
+def test_a_mistyped_tool_of_a_service_gets_the_nearest_name(toolbox: ToolboxClient) -> None:
+    config = {"config": {"apiKey": "canary-posthog"}, "serviceType": "posthog", "url": "https://us.posthog.com"}
+    agent = toolbox.agent(toolbox.workspace.make_server(name="Posts", **config))
+    (name, *_) = toolbox.names(agent)
+
+    text = refusal(toolbox.post_call(agent, name.replace("_", "_x", 1)))
+
+    assert f" Did you mean `{name}`" in text
+
+
+def test_thousands_of_tools_do_not_hold_up_an_unknown_name(toolbox: ToolboxClient) -> None:
+    tools = [ECHO | {"name": f"{number:05}{'tool_of_a_stranger' * 5}"} for number in range(5_000)]
+    agent = toolbox.agent(toolbox.server(PlainServer(tools)))
+    toolbox.list(agent)
+    refusal(toolbox.post_call(agent, "mcp_weather_warm_up"))
+
+    name = f"mcp_weather_00777{'toolofastranger' * 5}"
+    started = time.process_time()  # of the server too, which runs in this process
+    for _ in range(20):
+        refusal(toolbox.post_call(agent, name))
+
+    assert (time.process_time() - started) / 20 < 0.05
+
+
+def test_a_refused_call_is_in_the_audit_trail(toolbox: ToolboxClient) -> None:
+    server = toolbox.server(two_tools())
+    agent = toolbox.agent(server, enabledMcpServerToolNames={server["id"]: ["second"]})
+    refusal(toolbox.post_call(agent, ECHO_TOOL, {"text": "canary-argument"}))
+    refusal(toolbox.post_call(agent, generic(server), CALL_ECHO))
+    toolbox.change(server, enabled=False)
+    refusal(toolbox.post_call(agent, SECOND_TOOL))
+
+    records = audited_calls(toolbox, 3)
+
+    assert [(record["tool"], record["outcome"]) for record in records] == [
+        ("second", "disabled"),
+        ("tools/call echo", "not_allowed"),
+        ("echo", "not_allowed"),
+    ]
+    assert {record["target"]["id"] for record in records} == {server["id"]}
+    assert {record["agentId"] for record in records} == {agent}
+    assert "canary" not in str(records)
+
+
+def test_a_call_has_one_name_in_the_audit_trail_whatever_becomes_of_it(toolbox: ToolboxClient) -> None:
+    fake = PlainServer([ECHO | {"name": "echo/loud"}], tools_call=lambda _: McpResponse(503))
+    agent = toolbox.agent(toolbox.server(fake))
+    (name,) = [name for name in toolbox.names(agent) if "echo" in name]
+    for _ in range(6):  # the last one does not reach the server
+        toolbox.call(agent, name)
+
+    records = audited_calls(toolbox, 6)
+
+    assert {record["tool"] for record in records} == {"echo/loud"}
+    assert len(fake.requests_for("tools/call")) == 5
+
+
+def audited_calls(toolbox: ToolboxClient, number: int) -> list[Any]:
+    def read() -> list[Any]:
+        records: list[Any] = toolbox.admin.get(f"{toolbox.workspace.audit}?kind=calls").json()
+        return records
+
+    wait_until(lambda: len(read()) == number)
+    return read()

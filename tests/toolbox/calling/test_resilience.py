@@ -27,6 +27,11 @@ def failing_with(status: int) -> Callable[[McpRequest], McpResponse]:
     return lambda _: McpResponse(status)
 
 
+def left_alone(result: Json) -> str:
+    wait = result["error"]["retryAfter"]
+    return f"After several failures this server is left alone for {wait:.0f} s. Nothing was sent."
+
+
 def open_breaker(toolbox: ToolboxClient, agent: str, times: int = 5) -> list[str]:
     return [failure(toolbox.call(agent, ECHO_TOOL))[1] for _ in range(times)]
 
@@ -43,7 +48,8 @@ def test_after_five_failures_calls_fail_at_once_with_the_last_error(toolbox: Too
 
     assert texts[0] == f"{FAILED}500 Internal Server Error"
     for item in held:
-        assert failure(item) == ("upstream_unavailable", f"{FAILED}504 Gateway Timeout")
+        kind, text = failure(item)
+        assert (kind, text) == ("upstream_unavailable", f"{FAILED}504 Gateway Timeout {left_alone(item)}")
         assert 8 <= item["error"]["retryAfter"] <= 12
     assert len(fake.requests_for("tools/call")) == 5
 
@@ -55,7 +61,8 @@ def test_an_unreachable_server_opens_its_breaker(toolbox: ToolboxClient) -> None
 
     texts = [toolbox.call(agent, generic(server), {"method": "ping"}) for _ in range(6)]
 
-    assert {failure(text) for text in texts} == {("upstream_unavailable", NOT_REACHED)}
+    expected = [NOT_REACHED] * 5 + [f"{NOT_REACHED} {left_alone(texts[5])}"]
+    assert [failure(text) for text in texts] == [("upstream_unavailable", text) for text in expected]
     assert ["retryAfter" in response["error"] for response in texts] == [False] * 5 + [True]
 
 
@@ -71,10 +78,10 @@ def test_an_open_breaker_shows_in_the_list_without_a_request(toolbox: ToolboxCli
     listed = toolbox.list(agent)
 
     assert [tool["name"] for tool in listed["tools"]] == [generic(server)]
-    assert (listed["unavailable"][0]["reason"], listed["unavailable"][0]["detail"]) == (
-        "unreachable",
-        f"{FAILED}500 Internal Server Error",
-    )
+    (unavailable,) = listed["unavailable"]
+    assert unavailable["reason"] == "unreachable"
+    assert unavailable["detail"].startswith(f"{FAILED}500 Internal Server Error After several failures")
+    assert unavailable["detail"].endswith(" s. Nothing was sent.")
     assert not fake.requests
 
 
