@@ -21,6 +21,7 @@ from api.main.container import DATABASE, KEY_FILE
 from api.main.maintenance.store_copy import PAGE
 from api.main.settings import Settings
 from tests.commands.conftest import Run
+from tests.fakes.postgres import PostgresServer
 from tests.harness import served
 
 GOOD_KEY = "test:bHVrzZ1Yp0b6mYtqv3cJx8Q9sWfKd2RgTnUoAiEhLjM="
@@ -66,8 +67,17 @@ def installation(run: Run, tmp_path: Path) -> Installation:
     return Installation(run, tmp_path)
 
 
-@pytest.fixture(params=["moto_server", pytest.param("dynoxide", marks=pytest.mark.slow)])
+@pytest.fixture(
+    params=[
+        "moto_server",
+        pytest.param("dynoxide", marks=pytest.mark.slow),
+        pytest.param("postgres", marks=pytest.mark.slow),
+    ]
+)
 def table(request: pytest.FixtureRequest) -> Mapping[str, str]:
+    if request.param == "postgres":
+        server: PostgresServer = request.getfixturevalue("postgres")
+        return {"PLUGBOARD_STORE": "postgres", "PLUGBOARD_POSTGRES_URL": server.url_of(server.make_database())}
     any_dynamodb: str = request.getfixturevalue(request.param)
     name = f"test-{uuid.uuid4().hex}"
     create_table(dynamo_client(any_dynamodb, read_seconds=30.0), name)
@@ -106,17 +116,12 @@ def test_a_copy_holds_the_same_items_and_serves_them(installation: Installation,
     assert installation.served_servers(there) == installation.servers
 
 
-def test_an_installation_moves_to_dynamodb_and_back(
+def test_an_installation_moves_to_another_store_and_back(
     installation: Installation, table: Mapping[str, str], tmp_path: Path
 ) -> None:
     installation.copy(installation.target(**table))
-    on_dynamodb = Settings(
-        store="dynamodb",
-        table=table["PLUGBOARD_TABLE"],
-        dynamodb_endpoint=table["PLUGBOARD_DYNAMODB_ENDPOINT"],
-        root_key=Secret(GOOD_KEY),
-    )
-    assert installation.served_servers(on_dynamodb) == installation.servers
+    elsewhere = Settings.from_environment({"PLUGBOARD_ROOT_KEY": GOOD_KEY, **table})
+    assert installation.served_servers(elsewhere) == installation.servers
 
     installation.copy(installation.target(), **table)
 

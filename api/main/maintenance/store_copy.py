@@ -23,9 +23,10 @@ from api.kit.crypto.data_keys import HEAD, KeyRing
 from api.kit.crypto.envelope import CannotOpen
 from api.kit.storage.dynamodb.scan import ScannableDynamoStore
 from api.kit.storage.dynamodb.store import dynamo_client
+from api.kit.storage.postgres.store import PostgresStore
 from api.kit.storage.sqlite import SqliteStore
 from api.kit.storage.store import MAX_WRITE_BYTES, Always, Delete, Item, Key, Put, ScannableStore, Store
-from api.main.container import COPY_MARK, DATABASE, KEY_FILE, data_dir, open_root_keys
+from api.main.container import COPY_MARK, DATABASE, KEY_FILE, data_dir, open_postgres, open_root_keys
 from api.main.settings import InvalidSetting, Settings
 
 PAGE = 100
@@ -82,10 +83,19 @@ def read_environment_file(path: Path) -> dict[str, str]:
 def _refuse_the_same_store(source: Settings, target: Settings) -> None:
     if source.store != target.store:
         return
-    places = [(item.data_dir.absolute(), item.table, item.dynamodb_endpoint) for item in (source, target)]
-    of_kind = {"sqlite": slice(0, 1), "dynamodb": slice(1, 3)}[source.store]
-    if places[0][of_kind] == places[1][of_kind]:
+    if _place(source) == _place(target):
         raise InvalidSetting("--to", "the file names the store that is to be copied.")
+
+
+def _place(settings: Settings) -> tuple[object, ...]:
+    match settings.store:
+        case "sqlite":
+            return (settings.data_dir.absolute(),)
+        case "postgres":
+            database = settings.postgres
+            return (settings.table, database and (database.hosts, database.database))
+        case "dynamodb":
+            return (settings.table, settings.dynamodb_endpoint)
 
 
 @asynccontextmanager
@@ -94,15 +104,21 @@ async def _opened(settings: Settings, *, is_source: bool) -> AsyncIterator[Scann
         raise InvalidSetting("PLUGBOARD_DATA_DIR", f"there is no database in {settings.data_dir.absolute()}.")
     store = _open(settings)
     try:
+        if isinstance(store, PostgresStore) and not is_source:
+            await store.prepare()
         yield store
     finally:
         await store.close()
 
 
 def _open(settings: Settings) -> ScannableStore:
-    if settings.store == "dynamodb":
-        return ScannableDynamoStore(dynamo_client(settings.dynamodb_endpoint), settings.table)
-    return SqliteStore(data_dir(settings) / DATABASE)
+    match settings.store:
+        case "sqlite":
+            return SqliteStore(data_dir(settings) / DATABASE)
+        case "postgres":
+            return open_postgres(settings, SystemClock())
+        case "dynamodb":
+            return ScannableDynamoStore(dynamo_client(settings.dynamodb_endpoint), settings.table)
 
 
 async def _check_keys(source: Store, target: Settings) -> None:
