@@ -10,7 +10,7 @@ from bench.load import Round
 AGAINST_BARE = 2.0
 MORE_STORED = 1.15
 CALL_ON_SQLITE = 1 / 0.6  # at least 0.6 of the floor's throughput
-CALL_ON_DYNAMODB = 1 / 0.4
+CALL_ON_A_SERVER = 1 / 0.4  # on DynamoDB and PostgreSQL
 CALL_WAITS = 1.75
 WARM_LIST = 1.5
 
@@ -75,9 +75,10 @@ def _calls(more: dict[str, str]) -> Iterator[Comparison]:
         at_a_time = f"{concurrency} at a time"
         for floor, text in (("litestar", "Litestar + aiohttp"), ("direct", "made directly")):
             yield Comparison(f"call, {at_a_time} / {text}", f"call few {concurrency}", f"call {floor} {concurrency}")
-    yield Comparison("call, DynamoDB, 1 at a time / ASGI + aiohttp", "call dynamodb few 1", "call asgi 1")
-    name = "call, DynamoDB, 32 at a time / ASGI + aiohttp"
-    yield Comparison(name, "call dynamodb few 32", "call asgi 32", CALL_ON_DYNAMODB)
+    for store, text in (("dynamodb", "DynamoDB"), ("postgres", "PostgreSQL")):
+        yield Comparison(f"call, {text}, 1 at a time / ASGI + aiohttp", f"call {store} few 1", "call asgi 1")
+        name = f"call, {text}, 32 at a time / ASGI + aiohttp"
+        yield Comparison(name, f"call {store} few 32", "call asgi 32", CALL_ON_A_SERVER)
     for kind, text in more.items():
         yield Comparison(f"call, {text}", f"call {kind} 32", "call few 32", MORE_STORED)
     limit, than = MORE_STORED, "call dynamodb few 32"

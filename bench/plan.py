@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import processes, tables
+from bench import postgres_database, processes, tables
 from bench.bare_app import MANY, ONE
 from bench.cases import BenchServers, Case, Product, all_cases, page_request, server_request, tools_request
 from bench.comparisons import Comparison, comparisons
@@ -18,6 +18,7 @@ from bench.processes import Cores, RunningServer
 from bench.seeding import Seeded, seed
 from bench.upstream import COUNT
 from tests.fakes.dynamodb import dynoxide_is_installed
+from tests.fakes.postgres import postgres_is_installed, postgres_server
 
 FEW = 100
 WAKE_SECONDS = 0.1
@@ -81,6 +82,8 @@ async def _start_servers(plan: Plan, directory: Path, cores: Cores, running: Exi
     if dynoxide_is_installed():
         for name in ("few", "same"):
             products[f"dynamodb {name}"] = _on_dynamodb(directory / f"dynamodb-{name}", stored[name], cores, running)
+    if postgres_is_installed():
+        products["postgres few"] = _on_postgres(_new_directory(directory / "postgres"), stored["few"], cores, running)
     answers = await _store_responses(_new_directory(directory / "answers"), products["few"])
     bare = running.enter_context(processes.bare(cores, answers))
     floors = {
@@ -92,6 +95,13 @@ async def _start_servers(plan: Plan, directory: Path, cores: Cores, running: Exi
 def _on_dynamodb(directory: Path, seeded: Seeded, cores: Cores, running: ExitStack) -> Product:
     database = running.enter_context(processes.dynamodb(tables.import_table(seeded.data, _new_directory(directory))))
     settings = tables.settings(database.port, seeded.data)
+    return Product(running.enter_context(processes.product(cores, directory, **settings)), seeded)
+
+
+def _on_postgres(directory: Path, seeded: Seeded, cores: Cores, running: ExitStack) -> Product:
+    database = running.enter_context(postgres_server())
+    settings = postgres_database.settings(database.url_of(database.make_database()), seeded.data)
+    postgres_database.copy(seeded.data, directory, settings)
     return Product(running.enter_context(processes.product(cores, directory, **settings)), seeded)
 
 
@@ -116,7 +126,8 @@ def _product_servers(stage: BenchServers) -> Iterator[tuple[str, RunningServer]]
 
 
 def _is_possible(comparison: Comparison) -> bool:
-    return dynoxide_is_installed() or "dynamodb" not in comparison.case
+    missing = {"dynamodb": not dynoxide_is_installed(), "postgres": not postgres_is_installed()}
+    return not any(is_missing and store in comparison.case for store, is_missing in missing.items())
 
 
 async def _measure_in_rounds(cases: Sequence[Case], plan: Plan, upstream: RunningServer) -> dict[str, list[Round]]:

@@ -12,6 +12,7 @@ from bench.comparisons import Comparison, Time, cpu_time, p50, wall_time
 from bench.load import Round
 from bench.plan import Measurements
 from tests.fakes.dynamodb import NO_DYNOXIDE
+from tests.fakes.postgres import NO_POSTGRES
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +67,9 @@ def show(measured: Measurements, ratios: Sequence[Ratio]) -> None:
 
 def _remarks(measured: Measurements) -> Iterator[str]:
     yield "\nEach call made one request to the upstream, each warm list none."
-    if not any(name.startswith("dynamodb") for name in measured.start_seconds):
-        yield f"Not measured on DynamoDB: {NO_DYNOXIDE}."
+    for store, text in (("dynamodb", f"DynamoDB: {NO_DYNOXIDE}"), ("postgres", f"PostgreSQL: {NO_POSTGRES}")):
+        if not any(name.startswith(store) for name in measured.start_seconds):
+            yield f"Not measured on {text}."
 
 
 def _show_servers(measured: Measurements) -> None:
