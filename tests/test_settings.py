@@ -38,6 +38,7 @@ def test_every_variable_is_read() -> None:
         OAUTH_REDIRECT_BASE_URL="https://plugboard.example.com/base/",
         PLUGBOARD_EGRESS_ALLOW="internal.example.com, 10.1.0.0/16",
         PLUGBOARD_WORKERS="4",
+        PLUGBOARD_MAX_CONNECTIONS="500",
         PLUGBOARD_METRICS_PORT="9400",
         PLUGBOARD_TRUSTED_PROXIES="10.0.0.1",
         NOTION_OAUTH_CLIENT_ID="id",
@@ -52,7 +53,7 @@ def test_every_variable_is_read() -> None:
     assert (parsed.kms_key_id, parsed.public_url) == ("alias/plugboard", "https://plugboard.example.com/base")
     assert str(parsed.egress) == "internal.example.com, 10.1.0.0/16"
     assert (parsed.workers, parsed.trusted_proxies, parsed.oauth_apps.keys()) == (4, "10.0.0.1", {"NOTION"})
-    assert parsed.metrics_port == 9400
+    assert (parsed.metrics_port, parsed.max_connections) == (9400, 500)
 
 
 def test_an_empty_variable_counts_as_unset() -> None:
@@ -66,6 +67,7 @@ def test_an_empty_variable_counts_as_unset() -> None:
         "KMS_KEY_ID",
         "EGRESS_ALLOW",
         "WORKERS",
+        "MAX_CONNECTIONS",
         "METRICS_PORT",
     )
 
@@ -76,6 +78,7 @@ def test_an_empty_variable_counts_as_unset() -> None:
     ("name", "text"),
     [
         *(("PLUGBOARD_PORT", text) for text in ("x", "-1", "65536", "80.0", "٨٠", "0x50", "8400 8401")),
+        *(("PLUGBOARD_MAX_CONNECTIONS", text) for text in ("0", "1000001", "many")),
         *(("PLUGBOARD_WORKERS", text) for text in ("0", "65", "two")),
         *(("PLUGBOARD_METRICS_PORT", text) for text in ("on", "-1", "65473", "127.0.0.1:9400")),
         *(("PLUGBOARD_STORE", text) for text in ("foo", "SQLite", "postgresql")),

@@ -103,6 +103,7 @@ def run(settings: Settings, **options: Any) -> None:
         "host": settings.host,
         "port": settings.port,
         "workers": settings.workers,
+        "limit_concurrency": settings.max_connections,
         "proxy_headers": bool(settings.trusted_proxies),
         "forwarded_allow_ips": settings.trusted_proxies or None,
     }

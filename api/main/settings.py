@@ -19,6 +19,7 @@ PREFIX = "PLUGBOARD_"
 MAX_PORT = 65_535
 USUAL_PORT = 8400
 MAX_WORKERS = 64
+USUAL_CONNECTIONS, MOST_CONNECTIONS = 4096, 1_000_000
 MAX_METRICS_PORT = MAX_PORT - MAX_WORKERS + 1  # each process has its own port, counted from this one
 MAX_CONNECTIONS = 100
 TABLE_NAME = re.compile(r"[A-Za-z0-9_.-]{3,255}")
@@ -60,6 +61,7 @@ class Settings:
     public_url: str = "http://127.0.0.1:8400"
     egress: EgressPolicy = field(default_factory=EgressPolicy)
     workers: int = 1
+    max_connections: int = USUAL_CONNECTIONS
     metrics_port: int = 0
     trusted_proxies: str = ""
     oauth_apps: Mapping[str, OAuthApp] = field(default_factory=dict)
@@ -130,6 +132,7 @@ class Settings:
             public_url=read.url("OAUTH_REDIRECT_BASE_URL", f"http://127.0.0.1:{port or USUAL_PORT}"),
             egress=read.egress("PLUGBOARD_EGRESS_ALLOW"),
             workers=read.number("PLUGBOARD_WORKERS", 1, 1, MAX_WORKERS),
+            max_connections=read.number("PLUGBOARD_MAX_CONNECTIONS", USUAL_CONNECTIONS, 1, MOST_CONNECTIONS),
             metrics_port=read.number("PLUGBOARD_METRICS_PORT", 0, 0, MAX_METRICS_PORT),
             trusted_proxies=read.networks("PLUGBOARD_TRUSTED_PROXIES"),
             oauth_apps=read.oauth_apps(),

@@ -21,12 +21,13 @@ from api.http.middleware import ACCEPTED_ID
 from api.http.pagination import DEFAULT_LIMIT, MAX_LIMIT
 from api.http.request import BODY_SECONDS, MAX_BODY_BYTES
 from api.http.server.protocol import MAX_HEAD_BYTES, LimitedHttpProtocol
+from api.http.server.send_watch import LEAST_BYTES
 from api.kit.egress.custom_headers import MAX_HEADERS
 from api.kit.egress.policy import FIRST_UNPRIVILEGED_PORT, WIDEST_IPV4, WIDEST_IPV6
 from api.kit.redaction import SHORTEST_SECRET
 from api.kit.strict_json import MAX_DEPTH, MAX_VALUES
 from api.main.commands import DRAIN_SECONDS
-from api.main.settings import MAX_WORKERS, USUAL_PORT
+from api.main.settings import MAX_WORKERS, USUAL_CONNECTIONS, USUAL_PORT
 from api.servers.schemas import ServerDraft
 from api.servers.slugs import MAX_SLUG
 from api.toolbox.calling.bulkheads import Bulkheads
@@ -170,6 +171,8 @@ SENTENCES = {
         f"bodies up to {MAX_BODY_BYTES // MB} MB",
         f"heads up to {MAX_HEAD_BYTES // 1024} KB, within {seconds(LimitedHttpProtocol.head_seconds)}",
         f"a body within {seconds(BODY_SECONDS)}",
+        f"reads less than {LEAST_BYTES // 1024} KB in {seconds(LimitedHttpProtocol.send_seconds)}",
+        f"accepts {USUAL_CONNECTIONS:,} connections",
         f"for up to {seconds(DRAIN_SECONDS)}",
         f"at most {MAX_WAITING:,} of them",
         f"for about {WORDS[IDLE_SECONDS // MINUTE]} minutes after",

@@ -37,6 +37,7 @@ METHODS: Sequence[tuple[type, str, Sequence[str]]] = (
     (HttpToolsProtocol, "on_body", ["self", "body"]),
     (HttpToolsProtocol, "on_message_complete", ["self"]),
     (HttpToolsProtocol, "shutdown", ["self"]),
+    (HttpToolsProtocol, "pause_writing", ["self"]),
     # api/main/server_process.py
     (Multiprocess, "terminate_all", ["self"]),
     # api/http/operations.py
@@ -52,7 +53,10 @@ METHODS: Sequence[tuple[type, str, Sequence[str]]] = (
     (PydanticInitPlugin, "on_app_init", ["self", "app_config"]),
 )
 ATTRIBUTES: Sequence[tuple[type, Sequence[str]]] = (
-    (HttpToolsProtocol, ["cycle", "loop", "pipeline", "tasks", "transport"]),
+    (
+        HttpToolsProtocol,
+        ["connections", "cycle", "limit_concurrency", "logger", "loop", "pipeline", "tasks", "transport"],
+    ),
     (RequestResponseCycle, ["response_complete", "scope"]),
     (Multiprocess, ["sockets"]),
     (KwargsModel, ["dependency_batches", "extractors"]),

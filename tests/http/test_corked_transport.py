@@ -1,6 +1,7 @@
 import asyncio
 
 from api.http.server.corked_transport import FEW, LARGE, CorkedTransport
+from api.http.server.send_watch import SendWatch
 
 HEAD, BODY = b"HTTP/1.1 200 OK\r\n\r\n", b"body"
 
@@ -19,6 +20,9 @@ class RecordingTransport(asyncio.Transport):
     def writelines(self, list_of_data: object) -> None:
         self.written.append(b"".join(list_of_data))  # type: ignore[call-overload]
 
+    def get_write_buffer_size(self) -> int:
+        return 0
+
     def close(self) -> None:
         self.closed = True
 
@@ -28,7 +32,8 @@ class RecordingTransport(asyncio.Transport):
 
 def corked(served: int) -> tuple[CorkedTransport, RecordingTransport]:
     wire = RecordingTransport()
-    return CorkedTransport(wire, asyncio.get_running_loop(), range(served)), wire
+    loop = asyncio.get_running_loop()
+    return CorkedTransport(wire, loop, range(served), SendWatch(wire, loop, 30)), wire
 
 
 async def test_head_and_body_are_written_together() -> None:
@@ -93,3 +98,16 @@ async def test_nothing_is_written_twice() -> None:
         await asyncio.sleep(0)
 
     assert wire.written == [HEAD + BODY] * 3
+
+
+async def test_nothing_is_written_to_a_connection_that_has_ended() -> None:
+    transport, wire = corked(FEW + 1)
+
+    transport.write(HEAD)
+    wire.close()
+    transport.write(BODY)
+    await asyncio.sleep(0)
+    transport.resume_reading()
+    transport.close()
+
+    assert wire.written == []

@@ -1,6 +1,7 @@
 """A transport that writes the head and the body of a response together.
 
-uvicorn writes them separately, each with a system call and a wake-up of the reader.
+uvicorn writes them separately, each with a system call and a wake-up of the reader. To a connection that has ended it
+writes too, which raises an error in uvloop; here that is nothing.
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sized
 from typing import Any
+
+from api.http.server.send_watch import SendWatch
 
 HEAD = b"HTTP/1."
 FEW = 2
@@ -22,13 +25,19 @@ class CorkedTransport:
     once. With few, nothing waits.
     """
 
-    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop, served: Sized) -> None:
+    def __init__(
+        self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop, served: Sized, watch: SendWatch
+    ) -> None:
         self._transport = transport
+        self._watch = watch
         self._loop = loop
         self._served = served
         self._held: list[bytes] = []
 
     def write(self, data: bytes) -> None:
+        if self._transport.is_closing():
+            return
+        self._watch.written += len(data)
         if not self._held and not data.startswith(HEAD):
             self._transport.write(data)
             return
@@ -41,6 +50,15 @@ class CorkedTransport:
     def close(self) -> None:
         self._flush()
         self._transport.close()
+        self._watch.begin()
+
+    def pause_reading(self) -> None:
+        if not self._transport.is_closing():
+            self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        if not self._transport.is_closing():
+            self._transport.resume_reading()
 
     def __getattr__(self, name: str) -> Any:
         """Each attribute of the transport is looked up once and cached."""
@@ -49,8 +67,8 @@ class CorkedTransport:
         return attribute
 
     def _flush(self) -> None:
-        if self._held:
-            held, self._held = self._held, []
+        held, self._held = self._held, []
+        if held and not self._transport.is_closing():
             if len(held[-1]) > LARGE:
                 self._transport.writelines(held)
             else:

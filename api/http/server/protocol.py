@@ -1,12 +1,15 @@
-"""uvicorn's protocol with limits on the size and duration of request heads, which need no API key."""
+"""uvicorn's protocol with limits on what needs no API key: request heads, idle connections and unread responses."""
 
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from api.errors import PROBLEM_TYPE, ServiceUnavailable, problem_body
 from api.http.server.corked_transport import CorkedTransport
+from api.http.server.send_watch import SendWatch
 
 MAX_HEAD_BYTES = 65_536
 MAX_WAITING_REQUESTS = 16
@@ -14,6 +17,9 @@ TOO_LONG = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Length: 0\r\nCache-Control: no-store\r\n"
     b"Connection: close\r\n\r\n"
 )
+
+
+TOO_MANY_CONNECTIONS = "This process has as many connections as it accepts. Try again shortly."
 
 
 ON_SHUTDOWN = "on_shutdown"
@@ -27,22 +33,39 @@ class TooManyAtOnce(Exception):
 class LimitedHttpProtocol(HttpToolsProtocol):
     """Counts the bytes of a head until it is complete, and the bytes after a body.
 
+    Between two requests only the next head may arrive, within `head_seconds` from the first byte, or the rest of a body
+    that was answered before its end. uvicorn alone would wait for ever after a single byte.
+
     A head that arrives in one piece is short enough. Trailers are dropped: uvicorn would add them to the request's
     headers, which have been checked by then, perhaps by a proxy that ignores trailers.
     """
 
     head_seconds = 10.0
+    send_seconds = 30.0
+    surplus_seconds = 1.0
+    """How long a connection beyond the limit may take until it has sent something that can be answered."""
+    max_connections: int | None = None
 
     _head_bytes = 0
     _head_is_complete = False
     _patience: asyncio.TimerHandle | None = None
+    _is_surplus = False
+
+    def __init__(self, *positional: Any, **named: Any) -> None:
+        super().__init__(*positional, **named)
+        # uvicorn would count running requests too, and answer in plain text.
+        self._most = self.max_connections or self.limit_concurrency
+        self.limit_concurrency = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(CorkedTransport(transport, self.loop, self.tasks))  # type: ignore[arg-type]
-        self._wait()
+        self._sending = SendWatch(transport, self.loop, self.send_seconds)
+        super().connection_made(CorkedTransport(transport, self.loop, self.tasks, self._sending))  # type: ignore[arg-type]
+        self._is_surplus = self._most is not None and len(self.connections) > self._most
+        self._wait(self.surplus_seconds if self._is_surplus else self.head_seconds)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._wait_no_more()
+        self._sending.end()
         super().connection_lost(exc)
         self.pipeline.clear()
 
@@ -52,16 +75,23 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         if cycle is not None and (end := cycle.scope["state"].get(ON_SHUTDOWN)):
             end()
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._sending.begin()
+
     def data_received(self, data: bytes) -> None:
+        if self._is_surplus:
+            self._refuse_connection()
+            return
         self._head_bytes += len(data)
         super().data_received(data)
         if self._head_bytes > MAX_HEAD_BYTES:
             self._refuse()
-        elif self._head_is_complete:
+        elif self._head_is_complete and not self.cycle.response_complete:
             if self._patience is not None:
                 self._wait_no_more()
         elif self._patience is None:
-            self._wait()
+            self._wait(self.head_seconds)
 
     def on_message_begin(self) -> None:
         if len(self.pipeline) >= MAX_WAITING_REQUESTS:
@@ -82,16 +112,29 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         self._head_bytes = 0
         super().on_message_complete()
 
-    def _wait(self) -> None:
-        self._patience = self.loop.call_later(self.head_seconds, self.transport.abort)
+    def _wait(self, seconds: float) -> None:
+        self._patience = self.loop.call_later(seconds, self.transport.abort)
 
     def _wait_no_more(self) -> None:
         if self._patience is not None:
             self._patience.cancel()
             self._patience = None
 
+    def _refuse_connection(self) -> None:
+        self.logger.warning("Too many connections.")
+        self.transport.write(_problem(ServiceUnavailable(TOO_MANY_CONNECTIONS)))
+        self.transport.close()
+
     def _refuse(self) -> None:
         cycle = getattr(self, "cycle", None)  # absent before the first request, despite its type
         if cycle is None or cycle.response_complete:  # otherwise it would be written into a response
             self.transport.write(TOO_LONG)
         self.transport.close()
+
+
+def _problem(error: ServiceUnavailable) -> bytes:
+    body = problem_body(error)
+    headers = {**error.headers, "Content-Type": PROBLEM_TYPE, "Content-Length": str(len(body))}
+    lines = [f"{name}: {value}" for name, value in headers.items()]
+    head = [f"HTTP/1.1 {error.status} Service Unavailable", *lines, "Cache-Control: no-store", "Connection: close"]
+    return "\r\n".join([*head, "", ""]).encode() + body
