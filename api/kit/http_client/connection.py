@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import select
 from collections.abc import Callable
 from typing import cast
 
@@ -21,7 +22,7 @@ class HttpConnection(asyncio.Protocol):
     """Carries one request at a time. Bytes that arrive between requests close it."""
 
     __slots__ = (
-        *("_answer", "_deadline", "_is_full", "_loop", "_on_lost", "_ticker", "_transport", "_unsent"),
+        *("_answer", "_arrivals", "_deadline", "_is_full", "_loop", "_on_lost", "_ticker", "_transport", "_unsent"),
         *("gone", "idle_since"),
     )
 
@@ -32,6 +33,7 @@ class HttpConnection(asyncio.Protocol):
         self._loop = loop
         self._ticker = ticker
         self._on_lost = on_lost
+        self._arrivals = select.poll()
         self._transport: asyncio.Transport | None = None
         self._answer: ResponseParser | None = None
         self._unsent = memoryview(b"")
@@ -39,6 +41,11 @@ class HttpConnection(asyncio.Protocol):
 
     @property
     def is_usable(self) -> bool:
+        """Whether a request may be sent. What arrived before it is no response, even if it has not been read yet."""
+        return self._is_open and not self._arrivals.poll(0)
+
+    @property
+    def _is_open(self) -> bool:
         return self._transport is not None and not self._transport.is_closing()
 
     def send(self, method: str, head: bytes, body: bytes, limits: ResponseLimits, deadline: Deadline) -> ResponseParser:
@@ -63,7 +70,7 @@ class HttpConnection(asyncio.Protocol):
         self._ticker.remove(self)
         if answer is not None:
             answer.leave()
-            if answer.is_reusable and self.is_usable and not self._unsent and not self._is_full:
+            if answer.is_reusable and self._is_open and not self._unsent and not self._is_full:
                 return True
         self.abort()
         return False
@@ -77,6 +84,7 @@ class HttpConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
+        self._arrivals.register(transport.get_extra_info("socket").fileno(), select.POLLIN)
 
     def data_received(self, data: bytes) -> None:
         answer = self._answer
