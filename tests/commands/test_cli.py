@@ -14,6 +14,7 @@ from api.kit.crypto.secret import Secret
 from api.main.container import build_container
 from api.main.settings import Settings
 from tests.commands.conftest import Run
+from tests.fakes.postgres import PostgresServer
 from tests.harness import served
 
 GOOD_KEY = "test:bHVrzZ1Yp0b6mYtqv3cJx8Q9sWfKd2RgTnUoAiEhLjM="
@@ -194,6 +195,30 @@ def test_the_table_is_created_once(run: Run, moto_server: str) -> None:
         created = json.loads(line)
         response = plugboard.caller(created["apiKey"]).get(f"/api/workspaces/{created['workspaceId']}")
         assert response.json()["name"] == "On DynamoDB"
+
+
+@pytest.mark.slow
+def test_the_table_on_postgresql_is_created_once(run: Run, postgres: PostgresServer) -> None:
+    url = postgres.url_of(postgres.make_database())
+    variables = {"PLUGBOARD_STORE": "postgres", "PLUGBOARD_POSTGRES_URL": url, "PLUGBOARD_TABLE": "my-table"}
+
+    assert run("table", "create", **variables) == "The table my-table was created.\n"
+    assert run("table", "create", **variables) == "The table my-table already exists.\n"
+
+    (line,) = run("setup", "--workspace", "Acme", "--json", PLUGBOARD_ROOT_KEY=GOOD_KEY, **variables).splitlines()
+    with served(Settings.from_environment({"PLUGBOARD_ROOT_KEY": GOOD_KEY, **variables})) as plugboard:
+        created = json.loads(line)
+        response = plugboard.caller(created["apiKey"]).get(f"/api/workspaces/{created['workspaceId']}")
+        assert response.json()["name"] == "Acme"
+
+
+def test_postgresql_needs_a_root_key_that_all_machines_share(run: Run) -> None:
+    variables = {"PLUGBOARD_STORE": "postgres", "PLUGBOARD_POSTGRES_URL": "postgresql://u:canary@127.0.0.1:9/d"}
+
+    with pytest.raises(SystemExit, match="PLUGBOARD_STORE=postgres, all machines need the same root key") as ended:
+        run("serve", **variables)
+
+    assert "canary" not in str(ended.value)
 
 
 def test_a_missing_table_is_reported(run: Run, moto_server: str) -> None:

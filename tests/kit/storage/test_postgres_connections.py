@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from api.kit.clock import Clock
+from api.kit.storage.postgres.connections import LONGEST_IDLE_SECONDS, LONGEST_LIFE_SECONDS, PostgresSession
 from api.kit.storage.postgres.retries import retry
 from api.kit.storage.postgres.store import SWEEP_EVERY_SECONDS, PostgresStore
 from api.kit.storage.store import Always, Check, IfAbsent, Key, Put, StoreUnavailable
@@ -160,6 +161,22 @@ async def test_a_session_cannot_hold_its_locks_for_long(store: PostgresStore) ->
     rows = await store.pool.run(lambda session: session.fetch("SHOW idle_in_transaction_session_timeout"), 5)
 
     assert rows[0][0] == "5s"
+
+
+async def test_a_connection_that_was_idle_or_open_for_long_is_not_used_again(store: PostgresStore) -> None:
+    async def session(session: PostgresSession) -> PostgresSession:
+        return session
+
+    used, again = await store.pool.run(session, 5), await store.pool.run(session, 5)
+    now = again.idle_since
+
+    assert used is again
+    assert again.is_usable(now + LONGEST_IDLE_SECONDS - 1)
+    assert not again.is_usable(now + LONGEST_IDLE_SECONDS)
+    again.idle_since = now + LONGEST_LIFE_SECONDS
+    assert not again.is_usable(now + LONGEST_LIFE_SECONDS)
+    again.end()
+    assert await store.pool.run(session, 5) is not again
 
 
 @pytest.mark.requirement("DB-06")
