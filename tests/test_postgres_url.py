@@ -64,6 +64,7 @@ def test_the_tls_mode_decides_what_is_verified(mode: str, verifies: ssl.VerifyMo
     assert context is not None
     assert (context.verify_mode, context.check_hostname) == (verifies, checks_name)
     assert context.minimum_version >= ssl.TLSVersion.TLSv1_2
+    assert address.ssl_context(address.hosts[0]) is context
 
 
 @pytest.mark.parametrize(

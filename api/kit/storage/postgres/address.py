@@ -5,6 +5,7 @@ from __future__ import annotations
 import ssl
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from typing import Protocol
 
@@ -58,8 +59,14 @@ class PostgresAddress:
         """None where the connection is not encrypted."""
         if host.is_socket or self.tls is TlsMode.DISABLE:
             return None
-        context = ssl.create_default_context(cafile=self.authorities)
-        context.minimum_version = ssl.TLSVersion.TLSv1_2
-        context.check_hostname = self.tls is TlsMode.VERIFY_FULL
-        context.verify_mode = ssl.CERT_NONE if self.tls is TlsMode.REQUIRE else ssl.CERT_REQUIRED
-        return context
+        return _tls_context(self.tls, self.authorities)
+
+
+@cache
+def _tls_context(mode: TlsMode, authorities: Path | None) -> ssl.SSLContext:
+    """Made once, because reading the authorities takes longer than a connection."""
+    context = ssl.create_default_context(cafile=authorities)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.check_hostname = mode is TlsMode.VERIFY_FULL
+    context.verify_mode = ssl.CERT_NONE if mode is TlsMode.REQUIRE else ssl.CERT_REQUIRED
+    return context
