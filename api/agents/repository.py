@@ -33,9 +33,11 @@ class AgentRepository:
         items = await self._store.get_many([self._key(agent_id) for agent_id in agent_ids])
         return [Agent.of(item) for item in items.values()]
 
-    async def page(self, limit: int, after: str | None) -> list[Agent]:
+    async def page(self, limit: int, after: str | None, *, newest_first: bool = False) -> list[Agent]:
         start = None if after is None else _record(after)
-        items = await self._store.query(self._partition, _record(""), limit=limit, after=start)
+        items = await self._store.query(
+            self._partition, _record(""), limit=limit, after=start, newest_first=newest_first
+        )
         return [Agent.of(item) for item in items]
 
     async def users(self, server_id: str, limit: int) -> list[str]:

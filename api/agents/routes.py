@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from litestar import Response
 from litestar.params import FromPath, JSONBody
 from pydantic import TypeAdapter
@@ -27,14 +30,34 @@ from api.http.operations import (
     post,
     put,
 )
-from api.http.pagination import PAGING, Paging
+from api.http.pagination import PAGES, PAGING, Paging
+from api.http.query import ORDER, is_newest_first, query_text, text_parameter
 from api.http.request import AnyRequest
 from api.http.responses import StoredResponse, created, item
+from api.http.selection import select
 
 AGENTS = "/api/workspaces/{workspace_id:str}/agents"
 AGENT = f"{AGENTS}/{{agent_id:str}}"
 TAG = "Agents"
 MANY = TypeAdapter(list[AgentView])
+FILTERS = (
+    text_parameter("q", "Only agents with this text in name or description, in any case."),
+    text_parameter("server", "Only agents that enable the server with this id."),
+)
+
+
+def agent_filter(request: AnyRequest) -> Callable[[Agent], bool] | None:
+    """None if the request has no filter."""
+    text, server = query_text(request, "q"), query_text(request, "server")
+    if text is None and server is None:
+        return None
+    part = (text or "").casefold()
+
+    def keeps(agent: Agent) -> bool:
+        enables = server is None or server in agent.enabled_mcp_server_ids
+        return enables and (part in agent.name.casefold() or part in agent.description.casefold())
+
+    return keeps
 
 
 def item_response(agent: Agent) -> Response[bytes]:
@@ -49,16 +72,16 @@ def item_response(agent: Agent) -> Response[bytes]:
             "listAgents",
             TAG,
             "List agents",
-            "In order of creation. The body is an array. If there are more, a `Link` header with "
-            '`rel="next"` has the URL of the next page.',
+            f"In order of creation, or the newest first. {PAGES}",
             SuccessResponse.many(MANY, examples.AGENT),
-            parameters=PAGING,
+            parameters=[*PAGING, *FILTERS, ORDER],
         )
     ),
 )
-async def list_agents(agents: Injected[AgentService], paging: Injected[Paging]) -> Response[bytes]:
-    page = await agents.page(paging.one_more, paging.after)
-    return paging.answer(page, AgentView.of, MANY, lambda agent: agent.id).response()
+async def list_agents(request: AnyRequest, agents: Injected[AgentService], paging: Injected[Paging]) -> Response[bytes]:
+    read = partial(agents.page, newest_first=is_newest_first(request))
+    page = await select(paging, read, lambda agent: agent.id, agent_filter(request))
+    return paging.answer([AgentView.of(agent) for agent in page.items], MANY, page.last).response()
 
 
 @post(

@@ -43,8 +43,8 @@ class AgentService:
             raise NotFound
         return rendered
 
-    async def page(self, limit: int, after: str | None) -> Sequence[Agent]:
-        return await self._agents.page(limit, after)
+    async def page(self, limit: int, after: str | None, *, newest_first: bool = False) -> Sequence[Agent]:
+        return await self._agents.page(limit, after, newest_first=newest_first)
 
     async def missing(self, agent_ids: Sequence[str]) -> set[str]:
         agents = await self._agents.get_many(agent_ids)

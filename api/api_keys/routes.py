@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from litestar import Response
 from litestar.params import FromPath, JSONBody
 from pydantic import TypeAdapter
@@ -16,14 +18,31 @@ from api.errors import ValidationFailed
 from api.http.dependencies import IfMatch, Injected
 from api.http.openapi import examples
 from api.http.operations import IDEMPOTENCY_KEY, IF_MATCH, OperationDoc, SuccessResponse, delete, documented, get, post
-from api.http.pagination import PAGING, Paging
+from api.http.pagination import PAGES, PAGING, Paging
+from api.http.query import choice_parameter, query_choice, query_text, text_parameter
+from api.http.request import AnyRequest
 from api.http.responses import StoredResponse, created
+from api.http.selection import select
 from api.kit.crypto.secret import Secret
 
 API_KEYS = "/api/workspaces/{workspace_id:str}/api-keys"
 API_KEY = f"{API_KEYS}/{{key_id:str}}"
 TAG = "API keys"
 MANY = TypeAdapter(list[ApiKeyView])
+SCOPES = [scope.value for scope in Scope if scope is not Scope.OPERATOR]
+FILTERS = (
+    text_parameter("q", "Only keys with this text in their name, in any case."),
+    choice_parameter("scope", "Only keys with this scope.", SCOPES),
+)
+
+
+def key_filter(request: AnyRequest) -> Callable[[ApiKeyRecord], bool] | None:
+    """None if the request has no filter."""
+    text, scope = query_text(request, "q"), query_choice(request, "scope", SCOPES)
+    if text is None and scope is None:
+        return None
+    part = (text or "").casefold()
+    return lambda record: part in record.name.casefold() and scope in (None, record.scope)
 
 
 @get(
@@ -34,20 +53,19 @@ MANY = TypeAdapter(list[ApiKeyView])
             "listApiKeys",
             TAG,
             "List API keys",
-            "Without their secrets, which are not stored.",
+            f"Without their secrets, which are not stored. {PAGES}",
             SuccessResponse.many(MANY, examples.KEY),
-            parameters=PAGING,
+            parameters=[*PAGING, *FILTERS],
         )
     ),
 )
-async def list_api_keys(api_keys: Injected[ApiKeyService], paging: Injected[Paging]) -> Response[bytes]:
-    records = await api_keys.page(paging.one_more, paging.after)
-    used = await api_keys.last_uses(records)
-
-    def view(record: ApiKeyRecord) -> ApiKeyView:
-        return ApiKeyView.of(record, used.get(record.id))
-
-    return paging.answer(records, view, MANY, lambda record: record.id).response()
+async def list_api_keys(
+    request: AnyRequest, api_keys: Injected[ApiKeyService], paging: Injected[Paging]
+) -> Response[bytes]:
+    page = await select(paging, api_keys.page, lambda record: record.id, key_filter(request))
+    used = await api_keys.last_uses(page.items)
+    views = [ApiKeyView.of(record, used.get(record.id)) for record in page.items]
+    return paging.answer(views, MANY, page.last).response()
 
 
 @post(

@@ -8,8 +8,9 @@ from api.access.context import OperatorContext, WorkspaceContext
 from api.access.idempotency.creates import raise_if_completed
 from api.access.principal import Principal
 from api.access.repository import beginning_of, existence_checks, revision_key
+from api.audit.call_packing import SPAN_SECONDS
 from api.audit.events import AuditEvent
-from api.audit.repository import AuditRecord, AuditRepository, RecordKind, add_record
+from api.audit.repository import AuditRecord, AuditRepository, RecordKind, add_record, record_position
 from api.errors import NotFound, Unauthorized
 from api.kit.clock import Clock, rfc3339
 from api.kit.storage.store import Change, Conflict, IfPresent, IfVersion, Put, Store
@@ -70,12 +71,27 @@ class Journal:
         return [add_record(workspace_id, record, now, position) for position, record in enumerate(records)]
 
     async def page(
-        self, ctx: WorkspaceContext, limit: int, after: str | None, kinds: Iterable[RecordKind] = RecordKind
+        self,
+        ctx: WorkspaceContext,
+        limit: int,
+        after: str | None,
+        *,
+        kinds: Iterable[RecordKind] = RecordKind,
+        since: float | None = None,
+        until: float | None = None,
     ) -> list[AuditRecord]:
-        """Newest first, back to the creation of the workspace."""
+        """Newest first, back to the creation of the workspace.
+
+        With `since` and `until`, the records of that time and some of up to a second before and after: a batch of calls
+        has one position.
+        """
         now = self._clock.now()
-        since = await beginning_of(ctx.snapshot) or rfc3339(now)
-        return await AuditRepository(self._store, ctx.workspace_id).page(limit, after, now, since, kinds)
+        beginning = await beginning_of(ctx.snapshot) or rfc3339(now)
+        start = after if until is None or after else record_position(min(until, now) + 2 * SPAN_SECONDS)
+        earliest = "" if since is None else rfc3339(max(since - SPAN_SECONDS, 0))
+        oldest = max(earliest, beginning)
+        page = await AuditRepository(self._store, ctx.workspace_id).page(limit, start, now, oldest, kinds)
+        return [record for record in page if record.at >= earliest]
 
     @staticmethod
     def _record(ctx: WorkspaceContext | OperatorContext, event: AuditEvent, now: float) -> AuditRecord:

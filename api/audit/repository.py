@@ -186,6 +186,11 @@ def _record_id(now: float, position: int) -> str:
     return f"{PREFIX}{sortable_time(now)}{position:02d}{random_text()}"
 
 
+def record_position(moment: float) -> str:
+    """Records with smaller ids are of earlier times."""
+    return f"{PREFIX}{sortable_time(moment)}"
+
+
 def _month(now: float) -> str:
     return rfc3339(now)[:7]
 

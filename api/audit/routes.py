@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from litestar import Response
 from pydantic import TypeAdapter
 
 from api.access.context import WorkspaceContext
 from api.access.guards import RequiresScope
 from api.access.principal import Scope
+from api.audit.filters import FILTERS, AuditFilter
 from api.audit.journal import Journal
-from api.audit.repository import RecordKind
 from api.audit.schemas import AuditView
-from api.errors import ValidationFailed
 from api.http.dependencies import Injected
 from api.http.openapi import examples
-from api.http.operations import OperationDoc, Parameter, SuccessResponse, documented, get
-from api.http.pagination import PAGING, Paging
+from api.http.operations import OperationDoc, SuccessResponse, documented, get
+from api.http.pagination import PAGES, PAGING, Paging
 from api.http.request import AnyRequest
+from api.http.selection import select
 
 MANY = TypeAdapter(list[AuditView])
-KIND = Parameter(
-    "kind",
-    "`config`: only configuration changes. `calls`: only tool calls.",
-    {"type": "string", "enum": [kind.value for kind in RecordKind]},
-)
 
 
 @get(
@@ -36,26 +33,19 @@ KIND = Parameter(
             "Read the audit trail",
             "Who did what, newest first. The record of a change is written together with the change. A tool call is "
             "recorded within a second: who made it and how it ended, but never its arguments or its result. Records "
-            "never change.",
+            f"never change. {PAGES}",
             SuccessResponse.many(MANY, examples.RECORD),
-            parameters=[*PAGING, KIND],
+            parameters=[*PAGING, *FILTERS],
         )
     ),
 )
 async def list_audit(
     request: AnyRequest, context: Injected[WorkspaceContext], journal: Injected[Journal], paging: Injected[Paging]
 ) -> Response[bytes]:
-    records = await journal.page(context, paging.one_more, paging.after, _kinds(request))
-    return paging.answer(records, AuditView.of, MANY, lambda record: record.id).response()
-
-
-def _kinds(request: AnyRequest) -> list[RecordKind]:
-    kind = request.query_params.get("kind")
-    if kind is None:
-        return list(RecordKind)
-    if kind not in set(RecordKind):
-        raise ValidationFailed.at("kind", f"Must be one of: {', '.join(RecordKind)}.")
-    return [RecordKind(kind)]
+    wanted = AuditFilter.of(request)
+    read = partial(journal.page, context, kinds=wanted.kinds, since=wanted.since, until=wanted.until)
+    page = await select(paging, read, lambda record: record.id, wanted.predicate)
+    return paging.answer([AuditView.of(record) for record in page.items], MANY, page.last).response()
 
 
 ROUTES = [list_audit]

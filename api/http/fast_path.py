@@ -17,7 +17,7 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.types import Receive, Scope, Send
 
 from api.http.models import RequestModel
-from api.http.operations import Guard, guard_of, request_model_of
+from api.http.operations import Guard, check_parameters, guard_of, request_model_of
 from api.http.request import AnyRequest, ApiRequest
 from api.http.validation import validate
 
@@ -68,6 +68,7 @@ class FastPath:
         request = ApiRequest(scope, receive, send)
         try:
             await route.guard(request, route.handler)
+            check_parameters(request, route.handler)
             arguments = {name: provide(request) for name, provide in route.providers.items()}
             if route.body:
                 arguments["data"] = validate(route.body, await request.json())

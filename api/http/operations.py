@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
+from urllib.parse import parse_qsl
 
 from litestar import Response, route
 from litestar._kwargs import KwargsModel
@@ -13,11 +14,13 @@ from litestar.handlers import BaseRouteHandler, HTTPRouteHandler
 from litestar.types.internal_types import PathParameterDefinition
 from pydantic import TypeAdapter
 
-from api.errors import AppError, Forbidden, MethodNotAllowed, Unauthorized
+from api.errors import AppError, FieldError, Forbidden, MethodNotAllowed, Unauthorized, ValidationFailed
 from api.http.models import RequestModel, ResponseModel
 
 DOC = "doc"
 PATCH: Literal["PATCH"] = "PATCH"
+LONGEST_NAME = 64
+MOST_ERRORS = 20
 ID_PATTERN = "^[a-z0-9_]{1,40}$"
 
 Connection = ASGIConnection[Any, Any, Any, Any]
@@ -65,6 +68,30 @@ class _LeanHandler(HTTPRouteHandler):
             raise MethodNotAllowed(f"Allowed methods: {allow}.", headers={"Allow": allow})
         for guard in self.resolve_guards():
             await guard(connection, self)  # type: ignore[misc]
+        check_parameters(connection, self)
+
+
+def check_parameters(connection: Connection, handler: BaseRouteHandler) -> None:
+    """Refuses a parameter that the route does not have: a mistyped filter would show everything.
+
+    Routes for browsers take any: an authorization server may add its own (RFC 6749, section 4.1.2).
+    """
+    query = connection.scope["query_string"]
+    guard = guard_of(handler)
+    if not query or guard is None or not guard.problems:
+        return
+    known = [parameter.name for parameter in handler.opt[DOC].parameters if parameter.where == "query"]
+    sent = dict.fromkeys(name for name, _ in parse_qsl(query.decode("latin-1"), keep_blank_values=True))
+    unknown = [name for name in sent if name not in known]
+    if unknown:
+        listed = f"Parameters: {', '.join(known)}." if known else "This request takes none."
+        errors = [FieldError(_shown(name), f"There is no such query parameter. {listed}") for name in unknown]
+        raise ValidationFailed("See `errors` for what to change.", errors=errors[:MOST_ERRORS])
+
+
+def _shown(name: str) -> str:
+    """An overlong name may be a secret."""
+    return name if len(name) <= LONGEST_NAME else "…"
 
 
 def get(path: str | list[str], **options: Any) -> HTTPRouteHandler:

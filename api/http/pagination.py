@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
+from urllib.parse import urlencode
 
 from litestar import Request
 from pydantic import TypeAdapter
@@ -16,7 +17,12 @@ from api.http.responses import StoredResponse, page
 from api.kit.cursors import MAX_CURSOR, CursorSigner, InvalidCursor
 
 DEFAULT_LIMIT, MAX_LIMIT = 50, 100
-T = TypeVar("T")
+PAGE = ("limit", "cursor")
+PAGES = (
+    'The body is an array. If there are more, a `Link` header with `rel="next"` has the URL of the next page. '
+    "A request looks at a bounded number of objects, so with filters a page may be short or empty and still have a "
+    "next one."
+)
 
 PAGING = (
     Parameter(
@@ -34,7 +40,7 @@ PAGING = (
 
 @dataclass(frozen=True, slots=True)
 class Paging:
-    """The page that a request asks for. Its cursor is valid only for this list of this workspace."""
+    """The page that a request asks for. Its cursor is valid only for this list of this workspace with these filters."""
 
     request: Request[Any, Any, Any]
     cursors: CursorSigner
@@ -46,7 +52,7 @@ class Paging:
         query = request.query_params
         cursor = query.get("cursor")
         try:
-            after = None if cursor is None else cursors.read(request.scope["path"], cursor)
+            after = None if cursor is None else cursors.read(_list_of(request), cursor)
         except InvalidCursor as error:
             raise BadCursor from error
         return cls(request, cursors, _limit(query.get("limit")), after)
@@ -56,17 +62,16 @@ class Paging:
         """The number of items to read, one more than the limit, to know whether another page follows."""
         return self.limit + 1
 
-    def answer(
-        self,
-        items: Sequence[T],
-        view: Callable[[T], ResponseModel],
-        kind: TypeAdapter[Any],
-        position: Callable[[T], str],
-    ) -> StoredResponse:
-        shown = items[: self.limit]
-        has_more = len(items) > self.limit
-        cursor = self.cursors.make(self.request.scope["path"], position(shown[-1])) if has_more else None
-        return page([view(shown_item) for shown_item in shown], kind, self.request, cursor)
+    def answer(self, views: Sequence[ResponseModel], kind: TypeAdapter[Any], last: str | None) -> StoredResponse:
+        """`last` is where the next page begins, or None."""
+        cursor = self.cursors.make(_list_of(self.request), last) if last else None
+        return page(views, kind, self.request, cursor)
+
+
+def _list_of(request: Request[Any, Any, Any]) -> str:
+    """The path and the filters."""
+    filters = sorted(item for item in request.query_params.multi_items() if item[0] not in PAGE)
+    return str(request.scope["path"]) + (f"?{urlencode(filters)}" if filters else "")
 
 
 def _limit(text: str | None) -> int:

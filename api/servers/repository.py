@@ -49,9 +49,11 @@ class ServerRepository:
         items = await self._store.get_many([self._key(server_id) for server_id in server_ids])
         return [Server.of(item) for item in items.values()]
 
-    async def page(self, limit: int, after: str | None) -> list[Server]:
+    async def page(self, limit: int, after: str | None, *, newest_first: bool = False) -> list[Server]:
         start = None if after is None else server_key(after)
-        items = await self._store.query(self._partition, server_key(""), limit=limit, after=start)
+        items = await self._store.query(
+            self._partition, server_key(""), limit=limit, after=start, newest_first=newest_first
+        )
         return [Server.of(item) for item in items]
 
     async def free_slug(self, slug: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from litestar import Response
 from litestar.params import FromPath, JSONBody
 from pydantic import TypeAdapter
@@ -24,9 +26,12 @@ from api.http.operations import (
     post,
     put,
 )
-from api.http.pagination import PAGING, Paging
+from api.http.pagination import PAGES, PAGING, Paging
+from api.http.query import ORDER, is_newest_first
 from api.http.request import AnyRequest, query_bool
 from api.http.responses import StoredResponse, created, item
+from api.http.selection import select
+from api.servers.filters import FILTERS, server_filter
 from api.servers.schemas import ServerChange, ServerDraft, ServerView
 from api.servers.server import Server
 from api.servers.service import EnablingAgents, ServerService
@@ -50,16 +55,18 @@ def answer(server: Server) -> Response[bytes]:
             "listServers",
             TAG,
             "List servers",
-            "In order of creation. The body is an array. If there are more, a `Link` header with "
-            '`rel="next"` has the URL of the next page.',
+            f"In order of creation, or the newest first. {PAGES}",
             SuccessResponse.many(MANY, examples.SERVER),
-            parameters=PAGING,
+            parameters=[*PAGING, *FILTERS, ORDER],
         )
     ),
 )
-async def list_servers(servers: Injected[ServerService], paging: Injected[Paging]) -> Response[bytes]:
-    page = await servers.page(paging.one_more, paging.after)
-    return paging.answer(page, ServerView.of, MANY, lambda server: server.id).response()
+async def list_servers(
+    request: AnyRequest, servers: Injected[ServerService], paging: Injected[Paging]
+) -> Response[bytes]:
+    read = partial(servers.page, newest_first=is_newest_first(request))
+    page = await select(paging, read, lambda server: server.id, server_filter(request))
+    return paging.answer([ServerView.of(server) for server in page.items], MANY, page.last).response()
 
 
 @post(

@@ -26,6 +26,12 @@ class OAuthGrant(StrEnum):
     CLIENT_CREDENTIALS = "client_credentials"
 
 
+class ServerState(StrEnum):
+    READY = "ready"
+    INCOMPLETE = "incomplete"
+    DISABLED = "disabled"
+
+
 class Exposure(StrEnum):
     BOTH = "both"
     GENERIC = "generic"
@@ -80,6 +86,22 @@ class Server(Record):
     @property
     def stored_version(self) -> int:
         return self.version + self.reseals
+
+    @property
+    def state(self) -> ServerState:
+        """Incomplete: not connected, or without the credentials of its `authType`."""
+        if not self.enabled:
+            return ServerState.DISABLED
+        match self.auth_type:
+            case AuthType.NONE:
+                complete = True
+            case AuthType.OAUTH:
+                complete = self.is_connected
+            case AuthType.BASIC:
+                complete = {"username", "password"} <= self.sealed.keys()
+            case _:
+                complete = bool(self.sealed)
+        return ServerState.READY if complete else ServerState.INCOMPLETE
 
     @property
     def is_connected(self) -> bool:

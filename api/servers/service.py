@@ -91,8 +91,8 @@ class ServerService:
         """The existing ones, as of the beginning of the request or later. Reads the uncached ones at once."""
         return await self._servers.get_many_cached(server_ids)
 
-    async def page(self, limit: int, after: str | None) -> Sequence[Server]:
-        return await self._servers.page(limit, after)
+    async def page(self, limit: int, after: str | None, *, newest_first: bool = False) -> Sequence[Server]:
+        return await self._servers.page(limit, after, newest_first=newest_first)
 
     async def create(self, draft: ServerDraft, receipt: Receipt) -> Server:
         self._deps.rules.check(_proposal(draft, credentials.given_credentials(draft.config)), draft.config)

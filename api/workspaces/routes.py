@@ -24,8 +24,11 @@ from api.http.operations import (
     post,
     put,
 )
-from api.http.pagination import PAGING, Paging
+from api.http.pagination import PAGES, PAGING, Paging
+from api.http.query import query_text, text_parameter
+from api.http.request import AnyRequest
 from api.http.responses import StoredResponse, created, item
+from api.http.selection import select
 from api.workspaces.schemas import NewWorkspaceView, WorkspaceChange, WorkspaceDraft, WorkspaceView
 from api.workspaces.service import CreatedWorkspace, Workspaces, WorkspaceService
 
@@ -33,6 +36,7 @@ WORKSPACES = "/api/workspaces"
 WORKSPACE = f"{WORKSPACES}/{{workspace_id:str}}"
 TAG = "Workspaces"
 MANY = TypeAdapter(list[WorkspaceView])
+SEARCH = text_parameter("q", "Only workspaces with this text in their name, in any case.")
 
 
 @get(
@@ -43,15 +47,19 @@ MANY = TypeAdapter(list[WorkspaceView])
             "listWorkspaces",
             TAG,
             "List workspaces",
-            "For operators, who see the workspaces but nothing in them.",
+            f"For operators, who see the workspaces but nothing in them. {PAGES}",
             SuccessResponse.many(MANY, examples.WORKSPACE),
-            parameters=PAGING,
+            parameters=[*PAGING, SEARCH],
         )
     ),
 )
-async def list_workspaces(workspaces: Injected[Workspaces], paging: Injected[Paging]) -> Response[bytes]:
-    records = await workspaces.page(paging.one_more, paging.after)
-    return paging.answer(records, WorkspaceView.of, MANY, lambda workspace: workspace.id).response()
+async def list_workspaces(
+    request: AnyRequest, workspaces: Injected[Workspaces], paging: Injected[Paging]
+) -> Response[bytes]:
+    text = query_text(request, SEARCH.name)
+    keeps = None if text is None else (lambda workspace: text.casefold() in workspace.name.casefold())
+    page = await select(paging, workspaces.page, lambda workspace: workspace.id, keeps)
+    return paging.answer([WorkspaceView.of(workspace) for workspace in page.items], MANY, page.last).response()
 
 
 @post(

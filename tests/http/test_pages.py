@@ -59,9 +59,9 @@ def test_a_page_continues_after_a_deleted_item(workspace: Workspace) -> None:
 def test_the_next_page_keeps_the_requested_limit(workspace: Workspace) -> None:
     workspace.make_agent(), workspace.make_agent()
 
-    url = workspace.admin.get(f"{workspace.agents}?limit=1&cursor_of_mine=x").links["next"]["url"]
+    url = workspace.admin.get(f"{workspace.agents}?limit=1&q=support").links["next"]["url"]
 
-    assert parse_qs(urlsplit(url).query, strict_parsing=True).keys() == {"limit", "cursor_of_mine", "cursor"}
+    assert parse_qs(urlsplit(url).query, strict_parsing=True).keys() == {"limit", "q", "cursor"}
     assert "limit=1" in url
 
 

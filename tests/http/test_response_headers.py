@@ -79,7 +79,7 @@ def test_the_request_id_leads_to_the_audit_record(workspace: Workspace) -> None:
 def test_a_request_is_a_line_in_the_log(world: PopulatedWorkspace) -> None:
     stream = io.StringIO()
     with logging_to(stream, world) as url, caller(url, world.workspace.key) as admin:
-        response = admin.get(f"{world.workspace.servers}/{world.ids['serverId']}?secret=canary")
+        response = admin.get(f"{world.workspace.servers}?q=canary")
 
     (line,) = lines(stream)
     assert line.pop("ms") > 0
@@ -92,7 +92,7 @@ def test_a_request_is_a_line_in_the_log(world: PopulatedWorkspace) -> None:
         "message": "request",
         "request_id": response.headers["X-Request-Id"],
         "method": "GET",
-        "route": "/api/workspaces/{workspace_id}/mcp-servers/{server_id}",
+        "route": "/api/workspaces/{workspace_id}/mcp-servers",
         "status": 200,
         "workspace": world.workspace.id,
     }

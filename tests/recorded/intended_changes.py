@@ -2,7 +2,8 @@
 
 1. `config` on PUT merges by field. Versions of that server shift where a request succeeds that was refused before.
 2. A change of nothing makes no version and no record, `version` in a body is a precondition, and there is PATCH.
-3. The contract may gain operations, parameters, fields and limits. What it had stays, but for `CONTRACT_CHANGES`.
+3. A query parameter that a request does not have is refused.
+4. The contract may gain operations, parameters, fields and limits. What it had stays, but for `CONTRACT_CHANGES`.
 """
 
 from __future__ import annotations
@@ -96,7 +97,13 @@ def _with_body(**fields: Any) -> Callable[[Json], Json]:
 def _problem(status: int, code: str, *paths: str) -> Callable[[Json], Json]:
     errors = {"errors": [{"path": path, "message": TEXT} for path in paths]} if paths else {}
     kind = {"type": f"urn:plugboard:problem:{code}", "title": TEXT, "status": status, "code": code, "detail": TEXT}
-    return lambda entry: {**entry, "status": status, "body": kind | errors}
+    problem = {"content-type": "application/problem+json"}
+
+    def change(entry: Json) -> Json:
+        headers = {name: text for name, text in entry["headers"].items() if name not in ("etag", "link")}
+        return {**entry, "status": status, "headers": headers | problem, "body": kind | errors}
+
+    return change
 
 
 def _found_by_patch(operation: str, answer: Callable[[Json], Json]) -> Callable[[Json], Json]:
@@ -129,6 +136,8 @@ CHANGED: Mapping[tuple[str, str], Callable[[Json], Json]] = {
     ("updateAgent", "send back what was read"): _problem(412, "stale"),
     ("updateWorkspace", "rename with what was read"): _problem(412, "stale"),
     ("updateWorkspace", "rename with all that was read"): _problem(412, "stale"),
+    ("listServices", "the services, with a query"): _problem(422, "invalid", "limit", "x"),
+    ("listWorkspaces", "list with unknown=1"): _problem(422, "invalid", "unknown"),
     ("", "PATCH /api/workspaces/{workspace}"): _found_by_patch(
         "patchWorkspace",
         _succeeds(

@@ -232,7 +232,9 @@ def _problems(operation: Operation) -> Iterable[type[AppError]]:
         yield from (BadRequest, ContentTooLarge, UnsupportedMediaType, ValidationFailed)
     names = {parameter.name for parameter in doc.parameters}
     if "cursor" in names:
-        yield from (BadCursor, ValidationFailed)
+        yield BadCursor
+    if guard and guard.problems:  # for a query parameter that there is not
+        yield ValidationFailed
     if IF_MATCH.name in names:
         yield PreconditionFailed
     if IDEMPOTENCY_KEY.name in names:
