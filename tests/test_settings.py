@@ -40,6 +40,7 @@ def test_every_variable_is_read() -> None:
         PLUGBOARD_WORKERS="4",
         PLUGBOARD_MAX_CONNECTIONS="500",
         PLUGBOARD_METRICS_PORT="9400",
+        PLUGBOARD_METRICS_HOST="10.0.0.2",
         PLUGBOARD_TRUSTED_PROXIES="10.0.0.1",
         NOTION_OAUTH_CLIENT_ID="id",
         NOTION_OAUTH_CLIENT_SECRET="secret",
@@ -53,7 +54,7 @@ def test_every_variable_is_read() -> None:
     assert (parsed.kms_key_id, parsed.public_url) == ("alias/plugboard", "https://plugboard.example.com/base")
     assert str(parsed.egress) == "internal.example.com, 10.1.0.0/16"
     assert (parsed.workers, parsed.trusted_proxies, parsed.oauth_apps.keys()) == (4, "10.0.0.1", {"NOTION"})
-    assert (parsed.metrics_port, parsed.max_connections) == (9400, 500)
+    assert (parsed.metrics_host, parsed.metrics_port, parsed.max_connections) == ("10.0.0.2", 9400, 500)
 
 
 def test_an_empty_variable_counts_as_unset() -> None:
@@ -69,6 +70,7 @@ def test_an_empty_variable_counts_as_unset() -> None:
         "WORKERS",
         "MAX_CONNECTIONS",
         "METRICS_PORT",
+        "METRICS_HOST",
     )
 
     assert settings(**{f"PLUGBOARD_{name}": " " for name in names}) == settings()
@@ -80,7 +82,7 @@ def test_an_empty_variable_counts_as_unset() -> None:
         *(("PLUGBOARD_PORT", text) for text in ("x", "-1", "65536", "80.0", "٨٠", "0x50", "8400 8401")),
         *(("PLUGBOARD_MAX_CONNECTIONS", text) for text in ("0", "1000001", "many")),
         *(("PLUGBOARD_WORKERS", text) for text in ("0", "65", "two")),
-        *(("PLUGBOARD_METRICS_PORT", text) for text in ("on", "-1", "65473", "127.0.0.1:9400")),
+        *(("PLUGBOARD_METRICS_PORT", text) for text in ("on", "-1", "65536", "127.0.0.1:9400")),
         *(("PLUGBOARD_STORE", text) for text in ("foo", "SQLite", "postgresql")),
         *(("PLUGBOARD_TABLE", text) for text in ("a", "two words", "x" * 256)),
         *(("PLUGBOARD_DYNAMODB_ENDPOINT", text) for text in ("localhost:8000", "ftp://x", "http://")),

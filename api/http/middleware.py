@@ -13,6 +13,7 @@ from litestar.enums import ScopeType
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 from msgspec import UNSET
 
+from api.http.request_metrics import RequestCollector
 from api.kit.logs import RequestLine
 
 ACCEPTED_ID = re.compile(rb"[A-Za-z0-9._-]{8,64}")
@@ -30,9 +31,12 @@ AccessLog = Callable[[RequestLine], None]
 
 
 class RequestMiddleware:
-    def __init__(self, app: ASGIApp, access_log: AccessLog | None = None) -> None:
+    def __init__(
+        self, app: ASGIApp, access_log: AccessLog | None = None, metrics: RequestCollector | None = None
+    ) -> None:
         self._app = app
         self._access_log = access_log
+        self._metrics = metrics or RequestCollector()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != ScopeType.HTTP:
@@ -62,10 +66,10 @@ class RequestMiddleware:
         try:
             await self._app(get_scope, receive, send_extended)
         finally:
+            seconds = time.perf_counter() - started
+            self._metrics.record(get_scope.get("path_template"), scope["method"], status, seconds)
             if self._access_log:
-                self._access_log(
-                    _log_line(get_scope, scope["method"], status, sent_bytes, time.perf_counter() - started)
-                )
+                self._access_log(_log_line(get_scope, scope["method"], status, sent_bytes, seconds))
 
 
 def log_outcome(scope: Mapping[str, Any], outcome: str, *, failed: bool) -> None:

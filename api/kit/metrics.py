@@ -7,12 +7,15 @@ the metrics disclose nothing of what is in a workspace.
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 
 from prometheus_client import Gauge, ProcessCollector, disable_created_metrics
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.registry import Collector, CollectorRegistry
+from prometheus_client.utils import floatToGoString
 
 from api.kit.jobs import JobStatus
 
@@ -25,6 +28,7 @@ class Metrics:
         self.registry = CollectorRegistry()
         build = Gauge("plugboard_build_info", "The running versions.", ["version", "python"], registry=self.registry)
         build.labels(version, platform.python_version()).set(1)
+        self.gauge("workers", "Processes that these metrics are the sum of.", lambda: 1)
         ProcessCollector(registry=self.registry)
 
     def register(self, collector: Collector) -> None:
@@ -33,6 +37,10 @@ class Metrics:
     def gauge(self, name: str, description: str, value: Callable[[], float]) -> None:
         """`value` is called at each collection, possibly on another thread."""
         Gauge(f"plugboard_{name}", description, registry=self.registry).set_function(value)
+
+    def gauges(self, name: str, description: str, label: str, values: Callable[[], Mapping[str, float]]) -> None:
+        """Gauges that are read together, by the value of their label."""
+        self.registry.register(_Read(f"plugboard_{name}", description, label, values))
 
     def counter(self, name: str, description: str, value: Callable[[], float]) -> None:
         """A counter of values that are counted elsewhere: `value` is called at each collection and never decreases."""
@@ -54,6 +62,61 @@ class _Counted(Collector):
 
     def collect(self) -> Iterator[CounterMetricFamily]:
         yield CounterMetricFamily(self._name, self._description, value=self._value())
+
+
+class _Read(Collector):
+    def __init__(self, name: str, description: str, label: str, values: Callable[[], Mapping[str, float]]) -> None:
+        self._name = name
+        self._description = description
+        self._label = label
+        self._values = values
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        family = GaugeMetricFamily(self._name, self._description, labels=[self._label])
+        for label, value in self._values().items():
+            family.add_metric([label], value)
+        yield family
+
+
+class Timings:
+    """How many there were, and how long they took: plain numbers by a key, added without a lock.
+
+    The library would take a lock for each, on a path of thousands of requests a second. A row counts the durations up
+    to each bound, and ends with their sum.
+    """
+
+    def __init__(self, bounds: Sequence[float]) -> None:
+        self._bounds = bounds
+        self._rows: dict[tuple[str, ...], list[float]] = {}
+
+    def __contains__(self, key: tuple[str, ...]) -> bool:
+        return key in self._rows
+
+    def add(self, key: tuple[str, ...], seconds: float) -> None:
+        row = self._rows.get(key)
+        if row is None:
+            row = self._rows[key] = [0] * (len(self._bounds) + 2)
+        row[bisect_left(self._bounds, seconds)] += 1
+        row[-1] += seconds
+
+    def counts(self) -> dict[tuple[str, ...], float]:
+        return {key: sum(row[:-1]) for key, row in list(self._rows.items())}
+
+    def histogram(self, name: str, description: str, labels: Sequence[str]) -> HistogramMetricFamily:
+        """By the first parts of the keys, one for each label."""
+        sums: dict[tuple[str, ...], list[float]] = {}
+        for key, row in list(self._rows.items()):
+            label_values = key[: len(labels)]
+            known = sums.get(label_values)
+            sums[label_values] = row if known is None else [a + b for a, b in zip(known, row, strict=True)]
+        family = HistogramMetricFamily(name, description, labels=labels)
+        for label_values, row in sums.items():
+            family.add_metric(label_values, self._buckets(row[:-1]), row[-1])
+        return family
+
+    def _buckets(self, counts: Iterable[float]) -> list[tuple[str, float]]:
+        ends = [*map(floatToGoString, self._bounds), "+Inf"]
+        return list(zip(ends, accumulate(counts), strict=True))
 
 
 class _JobCollector(Collector):

@@ -6,6 +6,7 @@ import logging
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 from litestar import Litestar, Response
 from litestar.exceptions import HTTPException
@@ -34,6 +35,7 @@ from api.http.middleware import AccessLog, RequestMiddleware
 from api.http.openapi.generate import OpenApiCache
 from api.http.operations import allow_header, options
 from api.http.request import AnyRequest, ApiRequest
+from api.http.request_metrics import RequestCollector
 from api.http.responses import problem
 from api.http.validation import RequestModelPlugin
 from api.kit.clock import Clock
@@ -44,6 +46,7 @@ from api.kit.egress.resolver import Lookup, system_lookup
 from api.kit.storage.store import Conflict, ItemTooLarge, StoreUnavailable
 from api.main.container import build_container, schedule_jobs
 from api.main.dependencies import DEPENDENCIES
+from api.main.metrics_wiring import register_process
 from api.main.server_process import metrics_listener
 from api.main.settings import Settings
 from api.servers.routes import ROUTES as SERVER_ROUTES
@@ -89,9 +92,11 @@ def create_app(
     lookup: Lookup = system_lookup,
     catalog: Mapping[str, Service] | None = None,
     trust: ssl.SSLContext | None = None,
+    workers: Path | None = None,
 ) -> ASGIApp:
-    app = build_router_app(settings, clock, lookup=lookup, catalog=catalog, trust=trust)
-    return RequestMiddleware(FastPath(app, problem_response), access_log)
+    counts = RequestCollector()
+    app = build_router_app(settings, clock, lookup=lookup, catalog=catalog, trust=trust, counts=counts, workers=workers)
+    return RequestMiddleware(FastPath(app, problem_response), access_log, counts)
 
 
 def build_router_app(
@@ -101,16 +106,19 @@ def build_router_app(
     lookup: Lookup = system_lookup,
     catalog: Mapping[str, Service] | None = None,
     trust: ssl.SSLContext | None = None,
+    counts: RequestCollector | None = None,
+    workers: Path | None = None,
 ) -> Litestar:
     @asynccontextmanager
     async def running(app: Litestar) -> AsyncIterator[None]:
         parts = await build_container(settings, clock, lookup, catalog, trust)
         app.state.container, app.state.authenticator = parts, parts.authenticator
         app.state.ticker = parts.runtime.ticker
+        register_process(parts.runtime.metrics, counts or RequestCollector(), parts.store.times, parts.key_ring)
         try:
             schedule_jobs(parts)
             parts.jobs.start()
-            async with metrics_listener(settings, parts.runtime.metrics):
+            async with metrics_listener(settings, parts.runtime.metrics, workers):
                 yield
         finally:
             await parts.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from pathlib import Path
 
 from litestar.types import ASGIApp
 
@@ -15,10 +16,11 @@ from api.main.settings import Settings
 COLLECT_AFTER = (10_000, 20, 10)
 
 
-def app() -> ASGIApp:
+def app(workers: Path | None = None) -> ASGIApp:
+    """`workers`: the folder for the sockets from which the first process reads the metrics of all."""
     harden_process()  # each worker is a separate process
     logs.configure()
-    asgi_app = create_app(Settings.from_environment(os.environ), access_log=logs.RequestLog())
+    asgi_app = create_app(Settings.from_environment(os.environ), access_log=logs.RequestLog(), workers=workers)
     tune_garbage_collector()
     return asgi_app
 

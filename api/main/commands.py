@@ -39,6 +39,7 @@ from integrations import services
 FIRST_WORKSPACE = "My workspace"
 SAME_ENVIRONMENT = "Run the command in the server's directory and with the server's environment variables."
 NEW_DATABASE = " To make a new database here, add --new."
+START_SECONDS = 30  # on a busy machine, imports alone take a worker longer than uvicorn's five seconds
 DRAIN_SECONDS = 35  # an upstream request may take 30
 UVICORN_OPTIONS: dict[str, Any] = {
     "loop": "uvloop",
@@ -49,6 +50,7 @@ UVICORN_OPTIONS: dict[str, Any] = {
     "lifespan": "on",
     "ws": "none",
     "timeout_graceful_shutdown": DRAIN_SECONDS,
+    "timeout_worker_healthcheck": START_SECONDS,
 }
 
 

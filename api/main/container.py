@@ -24,6 +24,7 @@ from api.connections.registration_pruner import RegistrationPruner
 from api.kit.clock import Clock, SystemClock
 from api.kit.crypto.data_keys import KeyRing
 from api.kit.crypto.kms_root_keys import KmsRootKeys, kms_client
+from api.kit.crypto.root_key_check import RootKeyCheck
 from api.kit.crypto.root_keys import CombinedRootKeys, InvalidRootKeys, LocalRootKeys, RootKeys, create_key_file
 from api.kit.crypto.vault import Vault
 from api.kit.cursors import CursorSigner
@@ -38,6 +39,8 @@ from api.kit.storage.postgres.store import PostgresStore
 from api.kit.storage.revision_cache import RevisionCache
 from api.kit.storage.sqlite import SqliteStore
 from api.kit.storage.store import Key, Store
+from api.kit.storage.timed_store import TimedStore
+from api.main.metrics_wiring import register_calls
 from api.main.oauth_wiring import ConnectionComponents, SharedDeps, build_connections, service_directory
 from api.main.postgres_url import FORM as POSTGRES_URL_FORM
 from api.main.settings import InvalidSetting, Settings
@@ -74,7 +77,7 @@ ATTACHED = (protocol_key, client_secret_use_key)
 class Container:
     settings: Settings
     clock: Clock
-    store: Store
+    store: TimedStore
     root_keys: RootKeys
     key_ring: KeyRing
     vault: Vault
@@ -156,24 +159,26 @@ def schedule_jobs(container: Container) -> None:
     container.workspace_purge.schedule(container.jobs)
     container.connections.revocation_queue.schedule(container.jobs)
     registration_pruner(container).schedule(container.jobs)
+    RootKeyCheck(container.key_ring, container.workspaces.partitions).schedule(container.jobs)
 
 
 def registration_pruner(container: Container) -> RegistrationPruner:
     return RegistrationPruner(container.store, container.workspaces.ids, container.authenticator.enter_as_system)
 
 
-async def open_encrypted_store(settings: Settings, clock: Clock) -> tuple[RootKeys, Store, KeyRing, Vault]:
+async def open_encrypted_store(settings: Settings, clock: Clock) -> tuple[RootKeys, TimedStore, KeyRing, Vault]:
     """The store, and the keys that decrypt what is in it."""
     roots = open_root_keys(settings)
-    async with AsyncExitStack() as opened:
-        store = open_store(settings, clock)
-        opened.push_async_callback(store.close)
-        if isinstance(store, PostgresStore):
-            await store.prepare()
+    async with AsyncExitStack() as until_ready:
+        opened = open_store(settings, clock)
+        until_ready.push_async_callback(opened.close)
+        if isinstance(opened, PostgresStore):
+            await opened.prepare()
+        store = TimedStore(opened)
         await _refuse_an_unfinished_copy(store)
         keyring = KeyRing(store, roots, clock)
         await keyring.ensure_permanent(SYSTEM)
-        opened.pop_all()  # the caller closes it
+        until_ready.pop_all()  # the caller closes it
     return roots, store, keyring, Vault(keyring)
 
 
@@ -195,22 +200,9 @@ def build_tool_runtime(deps: ToolsetDeps, jobs: BackgroundJobs) -> ToolRuntime:
         deps.clock,
         deps.ticker,
     )
-    runtime.metrics.register(runtime.call_metrics)
-    register_gauges(runtime)
+    register_calls(runtime)
     runtime.metrics.jobs(jobs.status)
     return runtime
-
-
-def register_gauges(runtime: ToolRuntime) -> None:
-    """Values that are counted where they change, and read at each collection."""
-    gauge, log = runtime.metrics.gauge, runtime.call_log
-    gauge("call_records_waiting", "Tool-call records waiting to be stored.", lambda: log.waiting)
-    runtime.metrics.counter(
-        "call_records_dropped", "Tool-call records dropped before being stored.", lambda: log.dropped
-    )
-    gauge("tool_calls_in_flight", "Tool calls in progress.", lambda: runtime.bulkheads.in_flight().calls)
-    gauge("toolsets_open", "Servers with an open session or a cached tool list.", lambda: len(runtime.toolsets))
-    gauge("breakers_open", "Servers whose circuit breaker is open.", lambda: runtime.breakers.shut)
 
 
 def open_store(settings: Settings, clock: Clock) -> Store:

@@ -19,6 +19,7 @@ from api.connections.service import ConnectionService
 from api.http.openapi.generate import OpenApiCache
 from api.http.pagination import Paging
 from api.http.request import AnyRequest
+from api.kit.crypto.data_keys import KeyRing
 from api.kit.deadline import Ticker
 from api.kit.metrics import Metrics
 from api.kit.storage.store import Store
@@ -131,6 +132,10 @@ def store(request: AnyRequest) -> Store:
     return _container(request).store
 
 
+def key_ring(request: AnyRequest) -> KeyRing:
+    return _container(request).key_ring
+
+
 def journal(request: AnyRequest) -> Journal:
     return _container(request).journal
 
@@ -179,6 +184,7 @@ PROVIDERS = (
     public_urls,
     services,
     store,
+    key_ring,
     journal,
     ticker,
     metrics,

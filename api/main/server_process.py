@@ -11,20 +11,22 @@ import resource
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
 from typing import Any
 from wsgiref.simple_server import WSGIServer
 
 import uvicorn
-from prometheus_client import start_http_server
+from prometheus_client import CollectorRegistry, start_http_server
 from uvicorn.supervisors import Multiprocess
 
 from api.kit.metrics import Metrics
 from api.main.settings import InvalidSetting, Settings
+from api.main.worker_app import APP, WorkerApp
+from api.main.worker_metrics import WorkerMetrics, socket_folder, worker_listener
 
 PR_SET_DUMPABLE = 4
-THIS_MACHINE = "127.0.0.1"
 
 log = logging.getLogger(__name__)
 
@@ -44,10 +46,11 @@ def harden_process() -> None:
 def check_bindable(settings: Settings) -> None:
     """Check in advance, so that a failed start leaves nothing behind."""
     _check_bindable(settings.host, settings.port, "PLUGBOARD_HOST", "PLUGBOARD_PORT")
-    for port in metrics_ports(settings):
-        if port == settings.port:
-            raise InvalidSetting("PLUGBOARD_METRICS_PORT", f"the API itself listens on port {port}. Set another port.")
-        _check_bindable(THIS_MACHINE, port, "PLUGBOARD_METRICS_PORT", "PLUGBOARD_METRICS_PORT")
+    port = settings.metrics_port
+    if port and port == settings.port:
+        raise InvalidSetting("PLUGBOARD_METRICS_PORT", f"the API itself listens on port {port}. Set another port.")
+    if port:
+        _check_bindable(settings.metrics_host, port, "PLUGBOARD_METRICS_HOST", "PLUGBOARD_METRICS_PORT")
 
 
 def _check_bindable(host: str, port: int, host_variable: str, port_variable: str) -> None:
@@ -66,35 +69,35 @@ def _check_bindable(host: str, port: int, host_variable: str, port_variable: str
         raise InvalidSetting(variable, f"cannot listen on {host}, port {port}: {reason}.{hint}") from error
 
 
-def metrics_ports(settings: Settings) -> range:
-    """A port for each process, since each has its own metrics."""
-    return range(settings.metrics_port, settings.metrics_port + settings.workers) if settings.metrics_port else range(0)
-
-
 @asynccontextmanager
-async def metrics_listener(settings: Settings, metrics: Metrics) -> AsyncIterator[None]:
-    """Serve metrics without an API key, reachable from this machine only."""
-    server = await asyncio.to_thread(_listen, settings, metrics)
+async def metrics_listener(settings: Settings, metrics: Metrics, workers: Path | None = None) -> AsyncIterator[None]:
+    """Serve this process's metrics without an API key, or answer the first process, which serves those of all."""
+    if workers:
+        async with worker_listener(workers, metrics):
+            yield
+        return
+    server = await asyncio.to_thread(_listen, settings, metrics.registry)
     try:
         yield
     finally:
         if server:
-            await asyncio.to_thread(server.shutdown)
-            server.server_close()
+            await asyncio.to_thread(_stop, server)
 
 
-def _listen(settings: Settings, metrics: Metrics) -> WSGIServer | None:
-    """Listen on the first free port, so that a replaced process's port is used again.
+def _listen(settings: Settings, registry: CollectorRegistry) -> WSGIServer | None:
+    if not settings.metrics_port:
+        return None
+    try:
+        return start_http_server(settings.metrics_port, settings.metrics_host, registry)[0]
+    except OSError as error:  # serving matters more than metrics
+        detail = f"{settings.metrics_host}, port {settings.metrics_port}: {os.strerror(error.errno or 0)}"
+        log.error("metrics are not served", extra={"detail": detail})  # noqa: TRY400  # the reason is in the line
+        return None
 
-    Two processes that try the same port at the same time may both fail, so each tries twice.
-    """
-    ports = metrics_ports(settings)
-    for port in (*ports, *ports):
-        with suppress(OSError):
-            return start_http_server(port, THIS_MACHINE, metrics.registry)[0]
-    if ports:  # serving matters more than metrics
-        log.error("no free port for metrics", extra={"detail": f"{ports[0]} to {ports[-1]} are taken"})
-    return None
+
+def _stop(server: WSGIServer) -> None:
+    server.shutdown()
+    server.server_close()
 
 
 def run(settings: Settings, **options: Any) -> None:
@@ -108,12 +111,28 @@ def run(settings: Settings, **options: Any) -> None:
         "forwarded_allow_ips": settings.trusted_proxies or None,
     }
     if settings.workers > 1:
-        config = uvicorn.Config("api.main.asgi:app", **all_options)
-        _Workers(config, sockets=[config.bind_socket()]).run()
+        with _worker_metrics(settings) as folder:
+            config = uvicorn.Config(WorkerApp(folder), **all_options)
+            _Workers(config, sockets=[config.bind_socket()]).run()
     else:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, _end)  # uvicorn raises the signal again when everything has finished
-        uvicorn.run("api.main.asgi:app", **all_options)
+        uvicorn.run(APP, **all_options)
+
+
+@contextmanager
+def _worker_metrics(settings: Settings) -> Iterator[Path | None]:
+    """Serve the sums over all workers, if metrics are to be served."""
+    if not settings.metrics_port:
+        yield None
+        return
+    with socket_folder() as folder:
+        registry = CollectorRegistry()
+        registry.register(WorkerMetrics(folder))
+        server = _listen(settings, registry)
+        yield folder
+        if server:
+            _stop(server)
 
 
 class _Workers(Multiprocess):

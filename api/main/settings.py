@@ -20,7 +20,6 @@ MAX_PORT = 65_535
 USUAL_PORT = 8400
 MAX_WORKERS = 64
 USUAL_CONNECTIONS, MOST_CONNECTIONS = 4096, 1_000_000
-MAX_METRICS_PORT = MAX_PORT - MAX_WORKERS + 1  # each process has its own port, counted from this one
 MAX_CONNECTIONS = 100
 TABLE_NAME = re.compile(r"[A-Za-z0-9_.-]{3,255}")
 ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:[0-9]{1,5})?")
@@ -63,6 +62,7 @@ class Settings:
     workers: int = 1
     max_connections: int = USUAL_CONNECTIONS
     metrics_port: int = 0
+    metrics_host: str = "127.0.0.1"
     trusted_proxies: str = ""
     oauth_apps: Mapping[str, OAuthApp] = field(default_factory=dict)
     """OAuth apps by the prefix of their service (`NOTION`); only those with client id and client secret."""
@@ -94,8 +94,9 @@ class Settings:
         """The policy for upstreams: never Plugboard itself or its data store."""
         here = {self.host, "127.0.0.1", "::1", "localhost"}
         own = {(host, self.port) for host in here} | {(host, None) for host in self._named_hosts() - here}
-        metrics = range(self.metrics_port, self.metrics_port + self.workers) if self.metrics_port else ()
-        return replace(self.egress, self_hosts=frozenset(own), self_ports=frozenset({self.port, *metrics} - {0}))
+        metrics = {(self.metrics_host, self.metrics_port)} if self.metrics_port else set()
+        ports = frozenset({self.port, self.metrics_port} - {0})
+        return replace(self.egress, self_hosts=frozenset(own | metrics), self_ports=ports)
 
     def _named_hosts(self) -> set[str]:
         hosts = {urlsplit(url).hostname for url in (self.public_url, self.dynamodb_endpoint) if url}
@@ -133,7 +134,8 @@ class Settings:
             egress=read.egress("PLUGBOARD_EGRESS_ALLOW"),
             workers=read.number("PLUGBOARD_WORKERS", 1, 1, MAX_WORKERS),
             max_connections=read.number("PLUGBOARD_MAX_CONNECTIONS", USUAL_CONNECTIONS, 1, MOST_CONNECTIONS),
-            metrics_port=read.number("PLUGBOARD_METRICS_PORT", 0, 0, MAX_METRICS_PORT),
+            metrics_port=read.number("PLUGBOARD_METRICS_PORT", 0, 0, MAX_PORT),
+            metrics_host=read.text("PLUGBOARD_METRICS_HOST", "127.0.0.1"),
             trusted_proxies=read.networks("PLUGBOARD_TRUSTED_PROXIES"),
             oauth_apps=read.oauth_apps(),
             addresses=read.addresses(),

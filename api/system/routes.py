@@ -16,11 +16,15 @@ from api.http.models import ResponseModel
 from api.http.openapi.generate import OpenApiCache
 from api.http.operations import OperationDoc, SuccessResponse, documented, get
 from api.http.responses import OK, BytesResponse, StoredResponse
-from api.kit.crypto.data_keys import HEAD
+from api.kit.crypto.data_keys import HEAD, KeyRing
 from api.kit.metrics import CONTENT_TYPE, Metrics
 from api.kit.storage.store import Key, Store, StoreError
 
 READY_WITHIN_SECONDS = 1.0
+NO_ROOT_KEY = (
+    "A root key that stored data needs is not configured. The log names it. Configure it as PLUGBOARD_ROOT_KEY or "
+    "PLUGBOARD_KMS_KEY_ID, beside the others, and restart; `plugboard doctor` checks all keys."
+)
 TAG = "System"
 
 
@@ -52,24 +56,26 @@ async def healthz() -> Response[bytes]:
 
 @get(
     "/readyz",
-    guards=[Public("reports only whether the store responds")],
+    guards=[Public("reports only whether the store responds and all root keys are there")],
     opt=documented(
         OperationDoc(
             "isReady",
             TAG,
             "Check that the process can serve",
-            "Reads from the store, within one second.",
+            "Reads from the store, within one second. A process that lacks a root key for stored data is not ready.",
             SuccessResponse(200, "The process can serve.", STATUS, {"status": "ready"}),
             problems=[ServiceUnavailable],
         )
     ),
 )
-async def readyz(store: Injected[Store]) -> Response[bytes]:
+async def readyz(store: Injected[Store], key_ring: Injected[KeyRing]) -> Response[bytes]:
     try:
         async with asyncio.timeout(READY_WITHIN_SECONDS):
             await store.get(Key(SYSTEM, HEAD))
     except (StoreError, TimeoutError) as error:
         raise ServiceUnavailable("The store does not respond.") from error
+    if key_ring.missing_roots:
+        raise ServiceUnavailable(NO_ROOT_KEY)
     return StoredResponse(200, STATUS.dump_json(StatusView(status="ready"))).response()
 
 
@@ -81,8 +87,8 @@ async def readyz(store: Injected[Store]) -> Response[bytes]:
             "getMetrics",
             TAG,
             "Read the metrics",
-            "The metrics of the process that answers, in Prometheus' text format; none is about one workspace. Each "
-            "process has its own metrics: collect them from the ports at `PLUGBOARD_METRICS_PORT`.",
+            "The metrics of the process that answers, in Prometheus' text format; none is about one workspace. The "
+            "port `PLUGBOARD_METRICS_PORT` has the sums over all processes of a `plugboard serve`.",
             SuccessResponse(200, "The metrics.", media_type="text/plain"),
         )
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -120,6 +120,13 @@ class Workspaces:
 
     async def ids(self, after: str | None = None) -> Sequence[str]:
         return await self._all.ids(after)
+
+    async def partitions(self) -> AsyncIterator[str]:
+        after = None
+        while page := await self.ids(after):
+            for workspace_id in page:
+                yield partition_of(workspace_id)
+            after = page[-1]
 
     async def create(self, ctx: OperatorContext, name: str, receipt: Receipt) -> CreatedWorkspace:
         """Creates a workspace with its data key and its first admin key in one write."""

@@ -229,12 +229,12 @@ def test_the_container_waits_long_enough() -> None:
     assert numbers_in(service["stop_grace_period"])[0] >= DRAIN_SECONDS + RefreshPolicy().give_up_seconds
 
 
-def test_documented_metrics_ports_are_those_of_the_processes() -> None:
+def test_the_documented_metrics_port_is_the_one_that_is_scraped() -> None:
     operating = guide("operating")
-    (job,) = yaml.safe_load(operating.block("yaml", "scrape_configs"))["scrape_configs"]
-    workers, first = (
-        int(re.findall(rf"PLUGBOARD_{name}=(\d+)", operating.section("Metrics"))[0])
-        for name in ("WORKERS", "METRICS_PORT")
-    )
+    scraping = yaml.safe_load(operating.block("yaml", "scrape_configs"))
+    (job,) = scraping["scrape_configs"]
+    ports = set(re.findall(r"PLUGBOARD_METRICS_PORT=(\d+)", operating.section("Metrics")))
 
-    assert job["static_configs"][0]["targets"] == [f"127.0.0.1:{first + number}" for number in range(workers)]
+    assert job["static_configs"][0]["targets"] == [f"127.0.0.1:{port}" for port in ports]
+    (rules,) = scraping["rule_files"]
+    assert (PROJECT / rules.removeprefix("/opt/plugboard/")).is_file()

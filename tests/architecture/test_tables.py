@@ -162,6 +162,7 @@ def test_the_defaults_of_the_variables_are_those_of_the_code() -> None:
     assert rows["PLUGBOARD_HOST"] == settings.host
     assert rows["PLUGBOARD_PORT"] == str(settings.port)
     assert rows["PLUGBOARD_WORKERS"] == str(settings.workers)
+    assert rows["PLUGBOARD_METRICS_HOST"] == settings.metrics_host
     assert rows["PLUGBOARD_STORE"] == settings.store
     assert rows["PLUGBOARD_DATA_DIR"] == f"./{settings.data_dir}"
     assert rows["PLUGBOARD_TABLE"] == settings.table

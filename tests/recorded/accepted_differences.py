@@ -37,8 +37,14 @@ NEW_METRICS: Json = {
     "plugboard_job_last_success_timestamp_seconds": {"type": "gauge"},
     "plugboard_job_running": {"type": "gauge"},
     "plugboard_job_runs": {"type": "counter"},
+    "plugboard_http_requests": {"type": "counter"},
+    "plugboard_http_request_seconds": {"type": "histogram"},
+    "plugboard_store_seconds": {"type": "histogram"},
+    "plugboard_upstream_connections": {"type": "gauge"},
+    "plugboard_root_keys_missing": {"type": "gauge"},
+    "plugboard_workers": {"type": "gauge"},
 }
-"""They count jobs in the background, so their values are not compared."""
+"""They count jobs in the background, requests and connections, so their values are not compared."""
 OF_PLUGBOARD = ("server.reconnect_required", "server.scopes_needed")
 NEW_OUTCOMES = ("not_allowed", "disabled")
 AGENTS_NAME = re.compile(r"^mcp_[a-z0-9-]+_")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -13,9 +16,10 @@ from api.kit.crypto.secret import Secret
 from api.kit.storage.dynamodb.store import dynamo_client
 from api.main.settings import Settings
 from tests.conftest import ROOT_KEY
+from tests.e2e.process import until
 from tests.fakes.dynamodb import new_table
 from tests.fakes.tcp_proxy import SilencingProxy, proxy_to
-from tests.harness import Plugboard, served
+from tests.harness import WEATHER, Plugboard, caller, served
 
 
 def test_a_running_process_is_alive_and_ready(any_plugboard: Plugboard) -> None:
@@ -85,3 +89,53 @@ def test_a_request_during_a_store_outage_gets_a_retryable_503(moto_server: str) 
             assert "DynamoDB" not in response.text
         assert plugboard.caller().get("/readyz").status_code == 503
         assert plugboard.caller().get("/healthz").status_code == 200
+
+
+def root_keys(*ids: str) -> Secret:
+    return Secret(
+        ", ".join(f"{root_id}:{base64.b64encode(KEYS[root_id]).decode()}" for root_id in ids).replace(" ", "")
+    )
+
+
+KEYS = {"k1": secrets.token_bytes(32), "k2": secrets.token_bytes(32)}
+
+
+def test_a_process_without_a_root_key_that_stored_data_needs_is_not_ready(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A workspace was made under the new root key; then one machine starts without it."""
+    with served(Settings(data_dir=tmp_path, root_key=root_keys("k1"))):
+        pass
+    with served(Settings(data_dir=tmp_path, root_key=root_keys("k2", "k1"))) as plugboard:
+        workspace = plugboard.make_workspace()
+
+    with served(Settings(data_dir=tmp_path, root_key=root_keys("k1"))) as plugboard, plugboard.caller() as anyone:
+        until(lambda: anyone.get("/readyz").status_code == 503)
+        answer = anyone.get("/readyz").json()
+        assert answer["detail"].startswith("A root key that stored data needs is not configured.")
+        assert "\nplugboard_root_keys_missing 1.0\n" in plugboard.operator.get("/metrics").text
+        assert anyone.get("/healthz").status_code == 200
+        assert [record.__dict__["detail"] for record in caplog.records if record.levelname == "ERROR"] == [
+            "stored data keys need k2"
+        ]
+
+    with served(Settings(data_dir=tmp_path, root_key=root_keys("k1", "k2"))) as plugboard:
+        with caller(plugboard.url, workspace.key) as admin:
+            assert admin.get(workspace.path).status_code == 200
+        assert plugboard.caller().get("/readyz").status_code == 200
+
+
+def test_a_key_that_another_machine_has_added_is_noticed_when_it_is_used(tmp_path: Path) -> None:
+    with (
+        served(Settings(data_dir=tmp_path, root_key=root_keys("k1"))) as old,
+        served(Settings(data_dir=tmp_path, root_key=root_keys("k2", "k1"))) as new,
+    ):
+        until(lambda: 'job="root_keys",outcome="succeeded"} 1.0' in old.operator.get("/metrics").text)
+        workspace = new.make_workspace()
+        assert old.caller().get("/readyz").status_code == 200
+
+        with caller(old.url, workspace.key) as admin:
+            assert admin.post(workspace.servers, json=WEATHER).status_code == 503
+
+        assert old.caller().get("/readyz").status_code == 503
+        assert new.caller().get("/readyz").status_code == 200

@@ -23,6 +23,7 @@ HEAD = "DATAKEY"
 TTL_SECONDS = 300.0
 MAX_VERSIONS = 50  # one write must be able to destroy all of them and change other items too
 REMEMBERED_KEYS = 10_000
+REMEMBERED_UNREADABLE = 100
 
 
 class NoDataKey(Exception):
@@ -63,10 +64,29 @@ class KeyRing:
         self._ttl = ttl
         self._cached: LruCache[tuple[str, int], _CachedKey] = LruCache(REMEMBERED_KEYS)
         self._loading: SingleFlight[tuple[str, int], Secret] = SingleFlight(self._remember)
+        self._unreadable: dict[Key, str] = {}
 
     @property
     def sealing_root(self) -> str:
         return self._roots.id
+
+    @property
+    def missing_roots(self) -> frozenset[str]:
+        """The root keys that are not configured, and that data keys need which this process has read."""
+        return frozenset(self._unreadable.values())
+
+    async def look_at(self, partition: str) -> None:
+        """Read a partition's data keys, to notice those whose root key is missing."""
+        for item in await self.keys(partition):
+            self._notice(item)
+
+    async def look_again(self) -> None:
+        """Read the unreadable data keys again: they may be wrapped by another root key, or gone."""
+        for key in list(self._unreadable):
+            item = await self._store.get(key)
+            self._unreadable.pop(key, None)
+            if item:
+                self._notice(item)
 
     async def first_key_changes(self, partition: str) -> tuple[Put, Put]:
         """Changes for the write that creates the owner."""
@@ -169,7 +189,12 @@ class KeyRing:
         items = await self._store.get_many([head_key, key])
         if len(items) < 2 or version < _head(items[head_key]).minimum:  # noqa: PLR2004  # both, or there is no key
             raise CannotOpen
+        self._notice(items[key])
         return await self._roots.unwrap(_wrapped_key(items[key]), _context(partition, version))
+
+    def _notice(self, item: Item) -> None:
+        if item.data["root"] not in self._roots.ids and len(self._unreadable) < REMEMBERED_UNREADABLE:
+            self._unreadable[item.key] = item.data["root"]
 
     def _remember(self, loaded: tuple[str, int], secret: Secret) -> None:
         now = self._clock.monotonic()

@@ -77,6 +77,10 @@ class HttpClient:
         """
         return Exchange(self._pools, pool, method, target, headers, body, seconds, limits=limits, translate=translate)
 
+    def usage(self) -> dict[str, float]:
+        """Connections that are busy or idle, and requests that wait for one."""
+        return self._pools.usage()
+
     async def close(self) -> None:
         await self._pools.close()
 

@@ -59,6 +59,11 @@ class ConnectionPool:
     def is_empty(self) -> bool:
         return not (self._leased or self._free)
 
+    @property
+    def usage(self) -> tuple[int, int, int]:
+        """Connections in use and idle ones, and requests that wait for one."""
+        return self._leased, len(self._free), len(self._waiting)
+
     def take_idle(self) -> HttpConnection | None:
         """The most recently used one, so that the others can expire."""
         oldest = self._loop.time() - IDLE_SECONDS
@@ -175,6 +180,11 @@ class ConnectionPools(OrderedDict[tuple[str, str, int, str], ConnectionPool]):
                 self._sweeping = self._loop.call_later(SWEEP_SECONDS, self._sweep)
         self.move_to_end(key)
         return pool
+
+    def usage(self) -> dict[str, float]:
+        """The sums over all pools. May be called on another thread."""
+        of_pools = [pool.usage for pool in list(self.values())]
+        return dict(zip(("busy", "idle", "waiting"), map(sum, zip((0, 0, 0), *of_pools, strict=True)), strict=True))
 
     def trim(self) -> None:
         if len(self) > self._most:
