@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, Self, cast
+from typing import Annotated, Any, ClassVar, Self, cast
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -18,7 +20,7 @@ from pydantic import (
     model_validator,
 )
 from pydantic.alias_generators import to_camel
-from pydantic_core import CoreSchema, PydanticKnownError, core_schema
+from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
 
 
 class RequestModel(BaseModel):
@@ -27,6 +29,8 @@ class RequestModel(BaseModel):
     model_config = ConfigDict(
         strict=True, extra="forbid", frozen=True, alias_generator=to_camel, hide_input_in_errors=True
     )
+    slips: ClassVar[Mapping[str, str]] = {}
+    """By path, what to write instead of a field that does not exist, or of one that is no object."""
 
 
 class ResponseModel(BaseModel):
@@ -122,11 +126,23 @@ class AtMost:
 
 # One line of text with at least one visible character.
 LINE = r"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$"
+DIRECTION_MARK = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def _refuse_direction_marks(text: str) -> str:
+    """Others read the name, and would see another text than it is."""
+    if mark := DIRECTION_MARK.search(text):
+        code = f"{ord(mark[0]):04X}"
+        raise PydanticCustomError("direction_mark", "Remove the invisible direction mark U+{code}.", {"code": code})
+    return text
+
+
 Name = Annotated[
     str,
     pattern_with_message(
         LINE, "Must be one line of text with at least one visible character.", min_length=1, max_length=100
     ),
+    AfterValidator(_refuse_direction_marks),
 ]
 # Text of several lines: tabs and line breaks, but no other control characters.
 Prose = Annotated[

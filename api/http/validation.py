@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from litestar.config.app import AppConfig
@@ -13,6 +14,7 @@ from api.http.models import PATTERN_MESSAGES, RequestModel
 
 MAX_NAME_LENGTH = 64
 MAX_ERRORS = 20
+NO_SLIPS: Mapping[str, str] = {}
 
 InputType = TypeVar("InputType", bound=RequestModel)
 
@@ -33,12 +35,12 @@ def validate(model: type[InputType], value: object) -> InputType:
     try:
         return model.__pydantic_validator__.validate_python(value)  # type: ignore[no-any-return]
     except ValidationError as error:
-        raise invalid(error) from None
+        raise invalid(error, model.slips) from None
 
 
-def invalid(error: ValidationError) -> ValidationFailed:
+def invalid(error: ValidationError, slips: Mapping[str, str] = NO_SLIPS) -> ValidationFailed:
     details = error.errors(include_input=False, include_url=False)[:MAX_ERRORS]
-    errors = [FieldError(_path(detail["loc"]), _message(detail)) for detail in details]
+    errors = [FieldError(_path(detail["loc"]), _message(detail, slips)) for detail in details]
     return ValidationFailed("See `errors` for what to change.", errors=errors)
 
 
@@ -58,6 +60,12 @@ _MESSAGES = {
 }
 
 
-def _message(error: Any) -> str:
+_SLIPS = ("extra_forbidden", "dict_type")
+
+
+def _message(error: Any, slips: Mapping[str, str]) -> str:
+    slip = slips.get(_path(error["loc"])) if error["type"] in _SLIPS else None
+    if slip is not None:
+        return f"{_MESSAGES[error['type']]} {slip}"
     message = _MESSAGES.get(error["type"]) or PATTERN_MESSAGES.get(error.get("ctx", {}).get("pattern"))
     return message or str(error["msg"]).removeprefix("Value error, ")

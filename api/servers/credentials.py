@@ -12,6 +12,7 @@ from api.kit.crypto.secret import Secret
 from api.kit.egress.custom_headers import HeaderRefused, check_header_value, check_headers
 from api.servers.schemas import ConfigDraft
 from api.servers.server import AuthType
+from api.servers.slips import SPACES
 from integrations import is_signing_key
 
 HEADERS = "headers"
@@ -76,6 +77,9 @@ def check(
 def _values(config: ConfigDraft) -> Iterator[FieldError]:
     """Whether the values can be sent. No message repeats a value."""
     plain_text = {"headerValue": config.header_value, "apiKey": config.api_key, "clientId": config.client_id}
+    secret = config.client_secret.get_secret_value() if config.client_secret else ""
+    if secret != secret.strip():
+        yield FieldError("config.clientSecret", SPACES)
     for name, field in plain_text.items():
         if field is not None:
             yield from _refused(name, check_header_value, field.get_secret_value())

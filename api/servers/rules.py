@@ -10,6 +10,7 @@ from api.kit.egress.policy import EgressPolicy, UrlRefused, check_url
 from api.servers import credentials
 from api.servers.schemas import ConfigDraft
 from api.servers.server import EXTERNAL, AuthType, Exposure, OAuthGrant
+from api.servers.slips import url_problem
 from integrations import Service
 
 # The credentials of an external server, by authType.
@@ -80,7 +81,7 @@ class Rules:
         try:
             check_url(url, self._egress)
         except UrlRefused as refused:
-            yield FieldError("url", refused.reason)
+            yield FieldError("url", url_problem(url, refused.reason))
 
     @staticmethod
     def _exposure(proposed: ProposedServer) -> Iterator[FieldError]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Annotated
 
-from pydantic import Field, SecretStr, StringConstraints, WithJsonSchema
+from pydantic import BeforeValidator, Field, SecretStr, StringConstraints, WithJsonSchema
+from pydantic_core import PydanticCustomError
 
 from api.http.models import (
     AtMost,
@@ -21,6 +22,7 @@ from api.kit.egress.custom_headers import MAX_HEADERS, MAX_NAME_LENGTH, MAX_VALU
 from api.kit.egress.policy import MAX_URL_LENGTH
 from api.kit.ids import id_pattern
 from api.servers.server import EXTERNAL, AuthType, Exposure, OAuthGrant, Server
+from api.servers.slips import UNKNOWN_FIELDS, auth_type_slip, url_warnings
 from api.servers.slugs import MAX_SLUG, SLUG_PATTERN
 
 ServerId = Annotated[str, StringConstraints(pattern=id_pattern("server"))]
@@ -77,7 +79,13 @@ _GRANT = Field(
 )
 
 
-AuthTypeInput = Annotated[AuthType, Field(strict=False)]
+def _explain_auth_type(value: object) -> object:
+    if slip := auth_type_slip(value):
+        raise PydanticCustomError("auth_type", "Must be `none`, `header`, `basic` or `oauth`. {slip}", {"slip": slip})
+    return value
+
+
+AuthTypeInput = Annotated[AuthType, Field(strict=False), BeforeValidator(_explain_auth_type)]
 ExposureInput = Annotated[Exposure, Field(strict=False)]
 OAuthGrantInput = Annotated[OAuthGrant, Field(strict=False)]
 
@@ -85,6 +93,7 @@ OAuthGrantInput = Annotated[OAuthGrant, Field(strict=False)]
 class ServerDraft(RequestModel):
     """A server to store."""
 
+    slips = UNKNOWN_FIELDS
     name: Annotated[Name, _NAME]
     auth_type: AuthTypeInput
     service_type: Annotated[ServiceType, _SERVICE] = EXTERNAL
@@ -101,6 +110,7 @@ class ServerDraft(RequestModel):
 class ServerChange(PatchModel):
     """Any subset of a server's fields. Omitted fields keep their values."""
 
+    slips = UNKNOWN_FIELDS
     name: Annotated[Name, _NAME] = ""
     auth_type: AuthTypeInput = AuthType.NONE
     service_type: Annotated[ServiceType, _SERVICE] = EXTERNAL
@@ -140,6 +150,11 @@ class ServerView(ResponseModel):
         exclude_if=lambda value: value is None,
         description="Whether the server is connected; only if `authType` is `oauth`.",
     )
+    warnings: list[str] = Field(
+        default_factory=list,
+        exclude_if=lambda warnings: not warnings,
+        description="What should be changed about the server, if anything.",
+    )
     created_at: Timestamp
     updated_at: Timestamp
     version: int
@@ -153,6 +168,7 @@ class ServerView(ResponseModel):
             {
                 **shown,
                 "configured": sorted(server.sealed),
+                "warnings": url_warnings(server.url),
                 "oauth_grant": server.oauth_grant if is_oauth else None,
                 "oauth_connected": server.is_connected if is_oauth else None,
             }

@@ -20,6 +20,13 @@ _LeftOut = SkipJsonSchema[None]
 class CallDraft(RequestModel):
     """A tool call."""
 
+    slips = {  # noqa: RUF012  a class variable of the model
+        "arguments": "Use `args`.",
+        "input": "Use `args`.",
+        "name": "Use `toolName`.",
+        "tool": "Use `toolName`.",
+        "args": "If you have it as text, send the object itself, without quotes around it.",
+    }
     tool_name: Annotated[ToolName, Field(description="The tool's name in the agent's list.")]
     args: dict[str, Any] = Field(default={}, description="Arguments that match the tool's `inputSchema`.")
 

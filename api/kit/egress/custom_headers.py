@@ -74,9 +74,9 @@ def _check_value(name: str, value: str) -> None:
         raise HeaderRefused(name, "its value is empty.")
     if len(value) > MAX_VALUE_LENGTH:
         raise HeaderRefused(name, f"its value has more than {MAX_VALUE_LENGTH} characters.")
+    if value != value.strip():
+        raise HeaderRefused(name, "its value begins or ends with spaces or line ends. Remove them.")
     if _NOT_IN_A_VALUE.search(value):
         raise HeaderRefused(
             name, "its value contains a line break, a control character or a character outside Latin-1."
         )
-    if value != value.strip():
-        raise HeaderRefused(name, "its value begins or ends with a space.")
