@@ -15,7 +15,13 @@ class RecordingTransport(asyncio.Transport):
         self.closed = False
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
+        if self.closed:
+            raise RuntimeError("the handler is closed")  # as in uvloop
         self.written.append(bytes(data))
+
+    def resume_reading(self) -> None:
+        if self.closed:
+            raise RuntimeError("the handler is closed")
 
     def writelines(self, list_of_data: object) -> None:
         self.written.append(b"".join(list_of_data))  # type: ignore[call-overload]
