@@ -33,9 +33,17 @@ OTHER_ISSUER = (
     "The server now names another authorization server than the one that its client secret was used with. If this is "
     "correct, enter the client that is registered with the new one."
 )
-DISCOVERY_TIMED_OUT = "Discovery of the server's authorization server timed out. Try again later."
-DISCOVERY_FAILED = "The server or its authorization server gave no valid response. Try again."
-REGISTRATION_FAILED = "The authorization server gave no valid response. Try again."
+DISCOVERY_TIMED_OUT = (
+    "Discovery of the server's authorization server timed out. Check the server (`POST …/check`), then try again."
+)
+DISCOVERY_FAILED = (
+    "The server or its authorization server gave no valid response. Check the server (`POST …/check`) and its `url`, "
+    "then try again."
+)
+REGISTRATION_FAILED = (
+    "The authorization server gave no valid response when Plugboard registered its client. Try again later, or "
+    "register an app there and set its `clientId` in `config`."
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from api.connections.consent.html import result_page
 from api.connections.consent.return_to import result_url
 from api.connections.consent.start import BrowserBinding, ConsentStart
 from api.connections.consent.state import LIFE_SECONDS
-from api.connections.dependencies import PublicUrls
+from api.connections.dependencies import Brand, PublicUrls
 from api.errors import InternalError, ServiceUnavailable
 from api.http.dependencies import Injected
 from api.http.operations import OperationDoc, Parameter, SuccessResponse, documented, get, only_get, post
@@ -47,7 +47,7 @@ CALLBACK_PARAMETERS = [
             "showConnect",
             TAG,
             "Show the page that starts the consent",
-            "An HTML page for people. It names the workspace and the service, and has one button.",
+            "An HTML page for people. It names the workspace and the service, and has two buttons: Connect and Cancel.",
             SuccessResponse(200, "The page.", media_type="text/html"),
             problems=OUTAGES,
             browser_error=FAILED,
@@ -60,7 +60,7 @@ async def connect(
     try:
         return BytesResponse(OK, await consent_start.page(ticket, request_id), {}, HTML)
     except ConnectFailed as failure:
-        return _see_other(result_url(None, error=failure.code))
+        return _see_other(_failure_location(failure))
 
 
 @post(
@@ -72,13 +72,14 @@ async def connect(
             "goOnConnecting",
             TAG,
             "Redirect to the provider",
-            f"The page's button sends this request. The response sets a cookie that the callback requires, for "
+            f"The page's buttons send this request. The response sets a cookie that the callback requires, for "
             f"{LIFE_SECONDS // 60} minutes.",
             SuccessResponse(
                 SEE_OTHER,
                 "A redirect to the provider, with a cookie; or without one to a page with the reason of the failure.",
                 headers=["Location", "Set-Cookie"],
             ),
+            parameters=[Parameter("cancel", "With `true`, nothing is connected: `?error=denied`.", {"type": "string"})],
             problems=OUTAGES,
         )
     ),
@@ -90,12 +91,15 @@ async def go_on(
     consent_start: Injected[ConsentStart],
     public_urls: Injected[PublicUrls],
 ) -> Response[bytes]:
+    is_cancelled = request.query_params.get("cancel") == "true"
     if not _is_our_form(request, public_urls):
         return _see_other(result_url(None, error="foreign_form"))
     try:
+        if is_cancelled:
+            return _see_other(await consent_start.cancel(ticket))
         redirect = await consent_start.redirect(ticket, _browser(request, public_urls), request_id)
     except ConnectFailed as failure:
-        return _see_other(result_url(None, error=failure.code))
+        return _see_other(_failure_location(failure))
     return BytesResponse(SEE_OTHER, b"", {"Location": redirect.url, "Set-Cookie": redirect.cookie}, HTML)
 
 
@@ -104,8 +108,8 @@ def _callback_doc(name: str, summary: str) -> OperationDoc:
         name,
         TAG,
         summary,
-        "Redirects the browser to `returnTo`, with `?connected=<serverId>` or `?error=<code>`. Texts of the provider "
-        "are not passed on. HEAD is refused, because it would use up the state.",
+        "Redirects the browser to `returnTo`, with `?connected=<serverId>` or `?error=<code>&serverId=<serverId>`. "
+        "Texts of the provider are not passed on. HEAD is refused, because it would use up the state.",
         SuccessResponse(SEE_OTHER, "A redirect to the result.", headers=["Location"]),
         parameters=CALLBACK_PARAMETERS,
         problems=OUTAGES,
@@ -168,14 +172,21 @@ def _callback_request(request: AnyRequest, public_urls: PublicUrls, redirect_uri
             parameters=[
                 Parameter("connected", "The id of the connected server.", {"type": "string"}),
                 Parameter("error", "The error code, if nothing was connected.", {"type": "string"}),
+                Parameter(
+                    "serverId", "The id of the server that was not connected, if it is known.", {"type": "string"}
+                ),
             ],
         )
     ),
 )
-async def connected(request: AnyRequest) -> Response[bytes]:
+async def connected(request: AnyRequest, brand: Injected[Brand]) -> Response[bytes]:
     is_connected = "connected" in request.query_params and "error" not in request.query_params
-    page = result_page(connected=is_connected, error=request.query_params.get("error"))
+    page = result_page(brand, connected=is_connected, error=request.query_params.get("error"))
     return BytesResponse(OK if is_connected else BAD_REQUEST, page, {}, HTML)
+
+
+def _failure_location(failure: ConnectFailed) -> str:
+    return failure.location or result_url(None, error=failure.code)
 
 
 def _see_other(location: str) -> Response[bytes]:

@@ -31,6 +31,34 @@ class ConfiguredService:
 
 
 @dataclass(frozen=True, slots=True)
+class Brand:
+    """Whose installation the pages for people show."""
+
+    name: str = "Plugboard"
+    color: str = ""
+    """As `#0a7f5c`; empty for the colours of the browser."""
+
+    @property
+    def text_color(self) -> str:
+        """Black or white, whichever has the greater contrast with the colour (WCAG 2)."""
+        red, green, blue = (int(self.color[at : at + 2], 16) / 255 for at in (1, 3, 5))
+        light = 0.2126 * _linear(red) + 0.7152 * _linear(green) + 0.0722 * _linear(blue)
+        return "#000000" if light > EVEN_CONTRAST else "#ffffff"
+
+
+EVEN_CONTRAST = 0.179
+"""The luminance that has the same contrast with black and white."""
+
+
+LINEAR_UP_TO = 0.04045
+
+
+def _linear(part: float) -> float:
+    """A part of an sRGB colour by its light."""
+    return part / 12.92 if part <= LINEAR_UP_TO else ((part + 0.055) / 1.055) ** 2.4
+
+
+@dataclass(frozen=True, slots=True)
 class PublicUrls:
     """The URLs under which browsers and authorization servers reach this installation."""
 

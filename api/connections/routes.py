@@ -21,8 +21,8 @@ OAUTH = "/api/workspaces/{workspace_id:str}/mcp-servers/{server_id:str}/oauth"
 TAG = "Connections"
 RETURN_TO = Parameter(
     "returnTo",
-    "Where the browser is sent at the end, with `?connected=<serverId>` or `?error=<code>` added: a path of Plugboard, "
-    "or a URL at an origin of `PLUGBOARD_RETURN_ORIGINS`.",
+    "Where the browser is sent at the end, with `?connected=<serverId>` or `?error=<code>&serverId=<serverId>` added "
+    "before its fragment: a path of Plugboard, or a URL at an origin of `PLUGBOARD_RETURN_ORIGINS`.",
     {"type": "string"},
     example="/docs",
 )

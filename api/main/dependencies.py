@@ -14,7 +14,7 @@ from api.api_keys.service import ApiKeyService
 from api.audit.journal import Journal
 from api.connections.consent.callback import AuthorizationCallback
 from api.connections.consent.start import ConsentStart
-from api.connections.dependencies import PublicUrls
+from api.connections.dependencies import Brand, PublicUrls
 from api.connections.service import ConnectionService
 from api.http.openapi.generate import OpenApiCache
 from api.http.pagination import Paging
@@ -120,6 +120,10 @@ def authorization_callback(request: AnyRequest) -> AuthorizationCallback:
     return _container(request).connections.callback
 
 
+def brand(request: AnyRequest) -> Brand:
+    return _container(request).connections.brand
+
+
 def public_urls(request: AnyRequest) -> PublicUrls:
     return _container(request).connections.public
 
@@ -181,6 +185,7 @@ PROVIDERS = (
     connections,
     consent_start,
     authorization_callback,
+    brand,
     public_urls,
     services,
     store,

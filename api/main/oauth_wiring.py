@@ -13,7 +13,7 @@ from api.connections.consent.code_exchange import CodeExchange, ConnectionWriter
 from api.connections.consent.start import ConsentStart
 from api.connections.consent.state import StateStore
 from api.connections.consent.tickets import ConsentTickets
-from api.connections.dependencies import AuthServerHttpFactory, ConfiguredService, HttpAccess, PublicUrls
+from api.connections.dependencies import AuthServerHttpFactory, Brand, ConfiguredService, HttpAccess, PublicUrls
 from api.connections.encryption import TokenSealer
 from api.connections.grant_secrets import GrantSecrets
 from api.connections.oauth_clients import OAuthClients
@@ -50,6 +50,7 @@ class SharedDeps:
 @dataclass(frozen=True, slots=True)
 class ConnectionComponents:
     public: PublicUrls
+    brand: Brand
     auth_http: AuthServerHttpFactory
     sealer: TokenSealer
     oauth_clients: OAuthClients
@@ -74,6 +75,7 @@ def build_connections(
     settings, store, clock = shared.settings, shared.store, shared.clock
     apps, configured = oauth_clients(settings, services), configured_services(settings, services)
     public = PublicUrls(settings.public_url, settings.return_origins)
+    brand = Brand(settings.brand_name, settings.brand_color)
     vendors = _service_routes(shared, outbound, services)
     auth_http = AuthServerHttpFactory(HttpAccess(outbound, settings.reachable), vendors)
     sealer = TokenSealer(shared.vault, settings.reachable)
@@ -94,6 +96,7 @@ def build_connections(
     exchange = CodeExchange(oauth_clients=clients, auth_http=auth_http, services=configured, writer=writer)
     return ConnectionComponents(
         public=public,
+        brand=brand,
         auth_http=auth_http,
         sealer=sealer,
         oauth_clients=clients,
@@ -102,7 +105,7 @@ def build_connections(
         revocation_queue=queue,
         tokens=AccessTokens(store, sealer, clock, refresher=refresher, grant_end=grant_end, grant_secrets=secrets),
         consent_tickets=ConsentTickets(authorization_requests, states, sealer, public),
-        consent_start=ConsentStart(states, shared.access, clients, configured),
+        consent_start=ConsentStart(states, shared.access, clients, configured, brand),
         callback=AuthorizationCallback(store, sealer, states, shared.access, clients, exchange),
     )
 

@@ -22,6 +22,8 @@ MAX_WORKERS = 64
 USUAL_CONNECTIONS, MOST_CONNECTIONS = 4096, 1_000_000
 MAX_CONNECTIONS = 100
 TABLE_NAME = re.compile(r"[A-Za-z0-9_.-]{3,255}")
+MAX_NAME = 60
+COLOR = re.compile("#[0-9a-fA-F]{6}")
 ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:[0-9]{1,5})?")
 ADDRESSES = ("_API_BASE_URL", "_OAUTH_AUTHORIZE_URL", "_OAUTH_TOKEN_URL", "_OAUTH_REVOKE_URL")
 
@@ -72,6 +74,10 @@ class Settings:
 
     return_origins: frozenset[str] = frozenset()
     """Origins to which the browser may return after connecting, besides Plugboard's own."""
+
+    brand_name: str = "Plugboard"
+    brand_color: str = ""
+    """The name and the colour of the pages for people."""
 
     given: frozenset[str] = frozenset()
     """The names of all variables that are set, whether or not they are settings."""
@@ -140,6 +146,8 @@ class Settings:
             oauth_apps=read.oauth_apps(),
             addresses=read.addresses(),
             return_origins=read.origins("PLUGBOARD_RETURN_ORIGINS"),
+            brand_name=read.name("PLUGBOARD_BRAND_NAME", "Plugboard"),
+            brand_color=read.color("PLUGBOARD_BRAND_COLOR"),
         )
 
 
@@ -182,6 +190,18 @@ class _Reader:
             return parse_postgres_url(text, Path(file) if file else None) if text or is_needed else None
         except InvalidPostgresUrl as error:
             raise InvalidSetting(name, str(error)) from None
+
+    def name(self, name: str, default: str) -> str:
+        text = self.text(name, default)
+        if len(text) > MAX_NAME or not text.isprintable():
+            raise InvalidSetting(name, f"must be one line of at most {MAX_NAME} characters.")
+        return text
+
+    def color(self, name: str) -> str:
+        text = self.text(name, "")
+        if text and not COLOR.fullmatch(text):
+            raise InvalidSetting(name, "must be a colour of six digits, such as #0a7f5c.")
+        return text
 
     def url(self, name: str, default: str) -> str:
         text = self.text(name, default)

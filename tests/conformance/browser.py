@@ -35,7 +35,7 @@ class Browser:
             if not response.has_redirect_location:
                 text = dict(parse_qsl(urlsplit(url).query))
                 assert response.status_code == (400 if "error" in text else 200), response.text
-                return text
+                return {name: value for name, value in text.items() if name != "serverId"}
             url = urljoin(url, response.headers["Location"])
             response = self._send("GET", url)
         raise AssertionError(f"more than {MAX_REDIRECTS} redirects")

@@ -170,9 +170,10 @@ def service(
 
 
 def result_of(response: httpx2.Response) -> dict[str, str]:
-    """What the clean URL says that a browser is sent to."""
+    """What the clean URL says that a browser is sent to, without the id of a server that was not connected."""
     assert response.status_code == 303, response.text
-    return dict(parse_qsl(urlsplit(response.headers["Location"]).query))
+    outcome = dict(parse_qsl(urlsplit(response.headers["Location"]).query))
+    return {name: value for name, value in outcome.items() if name != "serverId"}
 
 
 def query_of(url: str) -> dict[str, str]:

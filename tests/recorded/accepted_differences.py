@@ -11,6 +11,9 @@ can be. Prose that the recordings do not contain in the first place is in `prose
 6. Calls outside of an agent's rule, and of disabled servers, have records. They were recorded nowhere.
 7. Records of calls name a tool as its server does, also where the tool was not looked up.
 8. Records of changes that Plugboard makes of itself have ids of requests of their own, and a cause.
+9. A place to return to may have a fragment. The secrets are numbered without that of the new response.
+10. The page of Connect has a second button, Cancel.
+11. Where the browser returns after a failure, the server's id is added to the error.
 """
 
 from __future__ import annotations
@@ -49,18 +52,22 @@ OF_PLUGBOARD = ("server.reconnect_required", "server.scopes_needed")
 NEW_OUTCOMES = ("not_allowed", "disabled")
 AGENTS_NAME = re.compile(r"^mcp_[a-z0-9-]+_")
 """What the name of a tool for agents has before the tool's own name."""
+WITH_FRAGMENT = "?returnTo=https://console.example.com/%23part"
+CANCEL = ['<button formaction="?cancel=true">', "<text>", "</button>"]
+SECRET = re.compile(r"<secret \d+>")
+FAILED_SERVER = re.compile(r"(?<=[?&]error=)([a-z_]+)&serverId=<server \d+>")
+"""In a `Location`: the error, and the server that was not connected."""
 RECORD_ID = re.compile(r"<audit \d+>(_\d\d)?|<call_record \d+>")
 """A record of the audit. One of a call was recorded with the placeholder of its batch, and its place in it."""
 
 
 def comparable(run: Json) -> Json:
     """A recording or a run without what may differ."""
-    return _with_numbered_records(
-        {
-            "responses": [_comparable_entry(entry) for entry in run["responses"]],
-            "background": run["background"],
-        }
-    )
+    comparable_run = {
+        "responses": [_comparable_entry(entry) for entry in run["responses"]],
+        "background": run["background"],
+    }
+    return _with_numbered_secrets(_with_numbered_records(comparable_run))
 
 
 def with_additions(recorded: Json) -> Json:
@@ -85,7 +92,24 @@ def _comparable_entry(entry: Json) -> Json:
         case {"operation": "getDocs", "body": dict(elements)}:
             return {**entry, "body": TEXT if elements else elements}
         case _:
+            return _comparable_connect(entry)
+
+
+def _comparable_connect(entry: Json) -> Json:
+    match entry:
+        case {"operation": "connectServer", "request": str(request)} if request.endswith(WITH_FRAGMENT):
+            return {name: item for name, item in entry.items() if name not in ("body", "headers", "status")}
+        case {"operation": "showConnect", "body": list(elements)}:
+            return {**entry, "body": _without_cancel(elements)}
+        case {"status": 303, "headers": {"location": str(location)}}:
+            return {**entry, "headers": {**entry["headers"], "location": FAILED_SERVER.sub(r"\1", location)}}
+        case _:
             return entry
+
+
+def _without_cancel(elements: list[Any]) -> list[Any]:
+    at = elements.index(CANCEL[0]) if CANCEL[0] in elements else len(elements)
+    return elements[:at] + elements[at + len(CANCEL) :] if elements[at : at + len(CANCEL)] == CANCEL else elements
 
 
 def _service_of(name: str) -> str:
@@ -139,6 +163,16 @@ def _numbered(value: Any, numbers: dict[str, str]) -> Any:
             return [_numbered(item, numbers) for item in value]
         case _:
             return value
+
+
+def _with_numbered_secrets(run: Json) -> Json:
+    """Secrets are numbered anew by first appearance."""
+    numbers: dict[str, str] = {}
+    text = json.dumps(run)
+    numbered: Json = json.loads(
+        SECRET.sub(lambda match: numbers.setdefault(match[0], f"<secret {len(numbers) + 1}>"), text)
+    )
+    return numbered
 
 
 def _with_numbered_records(run: Json) -> Json:

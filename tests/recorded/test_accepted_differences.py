@@ -10,6 +10,7 @@ from tests.recorded.accepted_differences import NEW_METRICS
 from tests.recorded.comparison import differences
 from tests.recorded.normal_form import normal_body
 from tests.recorded.placeholders import Placeholders
+from tests.recorded.prose import TEXT
 from tests.recorded.test_comparison import METRICS, response
 
 Json = dict[str, Any]
@@ -151,3 +152,43 @@ def test_ids_of_records_may_not_change(ids: list[str]) -> None:
     recorded = run("listAudit", [{"id": "<audit 1>_01"}, {"id": "<audit 1>_00"}, {"id": "<audit 2>_00"}])
 
     assert not is_accepted(recorded, audit(*ids))
+
+
+def redirected(location: str) -> Json:
+    entry = {"name": "back", "operation": "finishConnecting", "status": 303, "headers": {"location": location}}
+    return {"responses": [{**entry, "body": ""}], "background": []}
+
+
+def test_the_server_is_named_beside_the_error_of_a_connection() -> None:
+    before = redirected("/connected?error=denied")
+
+    assert is_accepted(before, redirected("/connected?error=denied&serverId=<server 3>"))
+    assert not is_accepted(before, redirected("/connected?error=expired&serverId=<server 3>"))
+    assert not is_accepted(before, redirected("/connected?error=denied&other=<server 3>"))
+    assert not is_accepted(before, redirected("/connected?error=denied&serverId=server_1"))
+    assert not is_accepted(redirected("/connected?connected=<server 1>"), redirected("/connected?connected=<server 2>"))
+
+
+def started(place: str, body: Json, status: int, more: str = "<secret 1>") -> Json:
+    request = f"GET /oauth/authorize?returnTo={place}"
+    entry = {"name": "go", "operation": "connectServer", "request": request, "status": status, "headers": {}}
+    return {"responses": [{**entry, "body": body}], "background": [{"secret": more}, {"secret": "<secret 7>"}]}
+
+
+def test_only_a_fragment_is_accepted_as_a_new_place_to_return_to() -> None:
+    refused, link = {"code": "invalid"}, {"authUrl": "/connect/<secret 1>"}
+    fragment, other = "https://console.example.com/%23part", "https://evil.example"
+
+    assert is_accepted(started(fragment, refused, 422), started(fragment, link, 200, "<secret 2>"))
+    assert not is_accepted(started(other, refused, 422), started(other, link, 200, "<secret 2>"))
+    assert not is_accepted(started(fragment, refused, 422), started(fragment, link, 200, "<secret 7>"))
+
+
+def test_only_cancel_is_added_to_the_page_of_connect() -> None:
+    before = ["<form>", "<button>", TEXT, "</button>", "</form>"]
+    cancel = ['<button formaction="?cancel=true">', TEXT, "</button>"]
+    other = ['<button formaction="https://evil.example">', TEXT, "</button>"]
+
+    assert is_accepted(run("showConnect", before), run("showConnect", [*before[:-1], *cancel, before[-1]]))
+    assert not is_accepted(run("showConnect", before), run("showConnect", [*before[:-1], *other, before[-1]]))
+    assert not is_accepted(run("showConnect", before), run("showConnect", [*before[:-1], *cancel, *cancel, before[-1]]))

@@ -16,7 +16,7 @@ from api.access.authenticator import Authenticator
 from api.access.context import WorkspaceContext
 from api.connections.consent.code_exchange import CodeExchange
 from api.connections.consent.errors import ConnectFailed, NotAllowed, ServerChanged
-from api.connections.consent.return_to import result_url
+from api.connections.consent.return_to import failure_url, result_url
 from api.connections.consent.state import (
     AuthorizationState,
     StateNotFound,
@@ -74,16 +74,15 @@ class AuthorizationCallback:
 
     async def handle(self, request: CallbackRequest) -> str:
         """The URL of the result: free of the parameters, with an outcome of our own."""
-        return_to = None
+        pending: AuthorizationState | None = None
         try:
             state = request.param("state") or ""
             pending = await self._redeem(state, request.browser)
-            return_to = pending.return_to
             server_id = await self._connect(request, state, pending)
         except ConnectFailed as failure:
             log.info("not connected: %s", _reason(failure))
-            return result_url(return_to, error=failure.code)
-        return result_url(return_to, connected=server_id)
+            return failure_url(pending, failure.code)
+        return result_url(pending.return_to, connected=server_id)
 
     async def _redeem(self, state: str, cookies: Sequence[str]) -> AuthorizationState:
         try:

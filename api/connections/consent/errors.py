@@ -4,11 +4,12 @@ from __future__ import annotations
 
 
 class ConnectFailed(Exception):
-    """Nothing was connected."""
+    """Nothing was connected. `location` is where the browser goes, if it is known."""
 
-    def __init__(self, code: str) -> None:
+    def __init__(self, code: str, location: str | None = None) -> None:
         super().__init__(code)
         self.code = code
+        self.location = location
 
 
 class ServerChanged(Exception):

@@ -13,6 +13,7 @@ from api.access.context import WorkspaceContext
 from api.access.repository import name_of
 from api.connections.consent.errors import ConnectFailed
 from api.connections.consent.html import connect_page
+from api.connections.consent.return_to import failure_url
 from api.connections.consent.state import (
     LIFE_SECONDS,
     AuthorizationState,
@@ -22,7 +23,7 @@ from api.connections.consent.state import (
     new_secret,
     reauthorize_initiator,
 )
-from api.connections.dependencies import ConfiguredService
+from api.connections.dependencies import Brand, ConfiguredService
 from api.connections.oauth_clients import OAuthClients
 from integrations import AuthorizationServer, OAuthClient, authorize_url, new_verifier
 
@@ -64,7 +65,9 @@ class ConsentStart:
         authenticator: Authenticator,
         oauth_clients: OAuthClients,
         services: Mapping[str, ConfiguredService],
+        brand: Brand,
     ) -> None:
+        self._brand = brand
         self._states = states
         self._authenticator = authenticator
         self._services = services
@@ -74,7 +77,16 @@ class ConsentStart:
         pending, ctx = await self._pending(ticket, request_id)
         configured = self._services.get(pending.service_type)
         title = configured.service.title if configured else "a remote MCP server"
-        return connect_page(pending, await name_of(ctx.snapshot), title, pending.provider["authorize_url"])
+        return connect_page(pending, await name_of(ctx.snapshot), title, self._brand)
+
+    async def cancel(self, ticket: str) -> str:
+        """The URL of the result. A ticket is enough: who has it may also connect."""
+        try:
+            pending = await self._states.get(ticket)
+            await self._states.cancel(ticket)
+        except StateNotFound as error:
+            raise ConnectFailed("expired") from error
+        return failure_url(pending, "denied")
 
     async def redirect(self, ticket: str, browser: BrowserBinding, request_id: str) -> AuthorizationRedirect:
         pending, ctx = await self._pending(ticket, request_id)
@@ -102,7 +114,10 @@ class ConsentStart:
             pending = await self._states.get(ticket)
         except StateNotFound as error:
             raise ConnectFailed("expired") from error
-        return pending, await reauthorize_initiator(self._authenticator, pending, request_id)
+        try:
+            return pending, await reauthorize_initiator(self._authenticator, pending, request_id)
+        except ConnectFailed as failure:
+            raise ConnectFailed(failure.code, failure_url(pending, failure.code)) from failure
 
 
 def _cookie_value(browser: BrowserBinding) -> str:

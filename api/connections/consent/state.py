@@ -89,6 +89,13 @@ class StateStore:
             raise StateNotFound
         return AuthorizationState.of(item)
 
+    async def cancel(self, ticket: str) -> None:
+        """Uses up the ticket."""
+        try:
+            await self._store.write(Delete(_ticket_key(ticket), IfPresent()))
+        except Conflict as conflict:
+            raise StateNotFound from conflict
+
     async def begin(
         self, ctx: WorkspaceContext, ticket: str, pending: AuthorizationState, browser: str, verifier: str | None
     ) -> str:

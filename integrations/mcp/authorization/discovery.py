@@ -43,7 +43,8 @@ class Authorization:
     """The supported methods, the preferred first; empty if there is none that we support."""
     grant_types: tuple[str, ...]
     """Empty if the metadata does not state them."""
-    source: Literal["prm", "2025-03-26"]
+    source: Literal["prm", "2025-03-26", "assumed"]
+    """`assumed`: there is no metadata, so the endpoints are the defaults of 2025-03-26."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +153,8 @@ async def _from_own_site(http: Http, request: _GrantRequest) -> Authorization:
     site = request.server.site
     issuer = Issuer(replace(request.server, text=site, path="", query=""), (site, f"{site}/"))
     document = await metadata_of(http, issuer)
-    return replace(request.authorization_from(document or _defaults(site)), source="2025-03-26")
+    source: Literal["2025-03-26", "assumed"] = "2025-03-26" if document else "assumed"
+    return replace(request.authorization_from(document or _defaults(site)), source=source)
 
 
 def _defaults(site: str) -> MetadataDocument:

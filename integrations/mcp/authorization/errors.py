@@ -15,6 +15,7 @@ Reason = Literal[
     "bad_endpoint",
     "bad_query",
     "no_registration",
+    "no_oauth",
 ]
 
 _BY_HAND = "Register an app there and set its clientId, and its clientSecret if it has one"
@@ -37,6 +38,8 @@ TEXTS: Mapping[Reason, str] = {
     "authorization request, such as client_id. Its operator must remove them.",
     "no_registration": "The authorization server does not support dynamic client registration, or refused it. "
     f"{_BY_HAND}; for a server that takes a key, use another authType.",
+    "no_oauth": "The server has no authorization server: it wants a header, not OAuth. Set `authType` to `header`, and "
+    "its key as `headerValue` in `config`.",
 }
 
 

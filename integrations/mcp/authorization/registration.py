@@ -24,6 +24,8 @@ from integrations.mcp.authorization.urls import parse_url
 from integrations.oauth.model import ClientAuth, OAuthClient
 
 MAX_ID, MAX_SECRET = 2048, 4096
+NO_ENDPOINT = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)
+"""What a server without an authorization server answers at its default endpoints."""
 SUCCESS_STATUSES = (HTTPStatus.OK, HTTPStatus.CREATED)
 _WITH_SECRET: tuple[ClientAuth, ...] = ("client_secret_basic", "client_secret_post")
 _VISIBLE = re.compile(r"[\x20-\x7e]+")
@@ -50,7 +52,8 @@ async def register_client(
         if is_temporary_failure(reply.status):
             raise StatusRefused(reply.status, reply.reason, dict(reply.headers))
         if reply.status not in SUCCESS_STATUSES:
-            raise NotAuthorizable("no_registration")
+            is_missing = authorization.source == "assumed" and reply.status in NO_ENDPOINT
+            raise NotAuthorizable("no_oauth" if is_missing else "no_registration")
         return _parse_client(await parse_document(reply), method, redirect_uri)
 
 

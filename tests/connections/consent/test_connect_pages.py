@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from urllib.parse import urlsplit
 
+import httpx2
 import pytest
 
 from api.connections.consent.html import FAILURES, UNKNOWN
-from api.main.settings import Settings
+from api.main.settings import InvalidSetting, Settings
 from demo.oauth_provider.server import OAuthProvider
 from tests.connections.browser_flow import (
     COOKIE,
@@ -295,3 +299,83 @@ def test_every_page_and_redirect_has_security_headers(server: ConnectableServer)
     for response in (shown, onward, landed, again):
         assert {name: response.headers[name] for name in SAFE} == SAFE
     assert landed.headers["Location"] == f"/connected?connected={server.id}"
+
+
+def test_cancel_returns_with_the_outcome_and_uses_up_the_link(plugboard: Plugboard, server: ConnectableServer) -> None:
+    visitor = ConsentBrowser(plugboard)
+    page = server.page(returnTo="/servers?tab=all#top")
+    assert '<button formaction="?cancel=true">Cancel</button>' in visitor.sent("GET", page).text
+
+    cancelled = visitor.press(f"{page}?cancel=true")
+    again = visitor.press(page)
+
+    assert cancelled.status_code == 303
+    assert cancelled.headers["Location"] == f"/servers?tab=all&error=denied&serverId={server.id}#top"
+    assert again.headers["Location"] == "/connected?error=expired"
+    assert server.tenant.requests_to("authorize") == []
+    server.assert_untouched()
+
+
+@pytest.mark.parametrize("headers", NOT_OURS[:3], ids=str)
+def test_another_site_cannot_cancel(plugboard: Plugboard, server: ConnectableServer, headers: dict[str, str]) -> None:
+    page = server.page()
+
+    refused = ConsentBrowser(plugboard).sent("POST", f"{page}?cancel=true", **headers)
+
+    assert result_of(refused) == {"error": "foreign_form"}
+    assert result_of(_landed(plugboard, page)) == {"connected": server.id}
+
+
+def test_a_key_without_rights_leads_back_to_the_program(plugboard: Plugboard, server: ConnectableServer) -> None:
+    workspace = server.workspace
+    key = workspace.admin.post(f"{workspace.path}/api-keys", json={"name": "short", "scope": "manage"}).json()
+    starter = plugboard.caller(key["apiKey"])
+    page = starter.get(f"{server.path}/oauth/authorize", params={"returnTo": "/servers"}).json()["authUrl"]
+    assert workspace.admin.delete(f"{workspace.path}/api-keys/{key['id']}").status_code == 204
+    visitor = ConsentBrowser(plugboard)
+
+    responses = [visitor.sent("GET", urlsplit(page).path), visitor.press(urlsplit(page).path)]
+
+    place = f"/servers?error=not_allowed&serverId={server.id}"
+    assert [response.headers["Location"] for response in responses] == [place, place]
+
+
+@pytest.mark.parametrize(("color", "text_color"), [("#0a3f5c", "#ffffff"), ("#ffd900", "#000000")])
+def test_the_pages_have_the_operators_name_and_colour(
+    provider: OAuthProvider, tmp_path: Path, color: str, text_color: str
+) -> None:
+    environment = provider.environment() | {
+        "PLUGBOARD_DATA_DIR": str(tmp_path),
+        "PLUGBOARD_BRAND_NAME": "Ada & <Co>",
+        "PLUGBOARD_BRAND_COLOR": color,
+    }
+    with served(Settings.from_environment(environment)) as branded:
+        visitor, server = ConsentBrowser(branded), mcp_server(branded, provider.tenant("acme"))
+        pages = [visitor.sent("GET", server.page()).text, visitor.sent("GET", "/connected?error=denied").text]
+
+    assert "<h1>Connect a remote MCP server to Acme</h1>" in pages[0]
+    for page in pages:
+        assert "<header>Ada &amp; &lt;Co&gt;</header>" in page
+        assert " · Ada &amp; &lt;Co&gt;</title>" in page
+        assert f"button:not([formaction]) {{ background: {color}; color: {text_color}; }}" in page
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("PLUGBOARD_BRAND_COLOR", "red"), ("PLUGBOARD_BRAND_COLOR", "#fff;}"), ("PLUGBOARD_BRAND_NAME", "x" * 61)],
+)
+def test_a_brand_that_cannot_be_shown_is_refused(name: str, text: str) -> None:
+    with pytest.raises(InvalidSetting, match=name):
+        Settings.from_environment({name: text})
+
+
+@pytest.mark.parametrize("code", [*FAILURES, "unheard-of"])
+def test_each_page_of_a_failure_says_what_to_do_next(plugboard: Plugboard, code: str) -> None:
+    page = ConsentBrowser(plugboard).sent("GET", f"/connected?error={code}").text
+
+    assert re.search(r"[Ss]tart again|[Cc]onnect again|Open the link again|Do not connect", page)
+
+
+def _landed(plugboard: Plugboard, page: str) -> httpx2.Response:
+    visitor = ConsentBrowser(plugboard)
+    return visitor.land(visitor.consent(page))

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -162,6 +163,17 @@ async def test_a_refusal_says_what_to_do_without_text_of_the_server(status: int)
     assert "clientId" in caught.value.text
     assert "canary" not in f"{caught.value!r} {caught.value.text}"
     assert len(internet.requests) == 1
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 405])
+async def test_a_server_without_any_authorization_server_wants_a_header(status: int) -> None:
+    internet = Internet({REGISTER: ScriptedPage(status)})
+
+    with pytest.raises(NotAuthorizable) as caught:
+        await register(internet, replace(await discovered(), source="assumed"))
+
+    assert caught.value.reason == "no_oauth"
+    assert "it wants a header, not OAuth" in caught.value.text
 
 
 @pytest.mark.parametrize(
