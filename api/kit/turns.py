@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
+from weakref import WeakKeyDictionary
+
+PIECE_SECONDS = 0.004
+_OF_LOOPS: WeakKeyDictionary[asyncio.AbstractEventLoop, Turns] = WeakKeyDictionary()
 
 
 class Turns:
@@ -35,3 +40,17 @@ class Turns:
         self._is_scheduled = bool(self._waiting)
         if self._is_scheduled:
             asyncio.get_running_loop().call_soon(self._wake)
+
+
+class Pieces:
+    """The pieces of one task's work. The work of all such tasks shares the turns of its loop."""
+
+    def __init__(self) -> None:
+        self._turns = _OF_LOOPS.setdefault(asyncio.get_running_loop(), Turns())
+        self._began = time.monotonic()
+
+    async def pause(self) -> None:
+        """To be awaited often: it gives way if this piece has taken long enough."""
+        if time.monotonic() - self._began > PIECE_SECONDS:
+            await self._turns.next()
+            self._began = time.monotonic()

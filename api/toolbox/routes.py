@@ -88,7 +88,7 @@ async def list_server_tools(
 ) -> Response[bytes]:
     refresh = query_bool(request, REFRESH.name)
     tools = await toolbox.list_server_tools(server_id, refresh=refresh)
-    return BytesResponse(OK, render(tools, as_upstream), {})
+    return BytesResponse(OK, await render(tools, as_upstream), {})
 
 
 @get(

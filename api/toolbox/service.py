@@ -60,7 +60,7 @@ class ToolboxService:
 
     async def list_tools(self, agent_id: str) -> ToolList:
         toolbox = self._cached_toolbox(agent_id) or await self._assemble(agent_id)
-        return agent_list(toolbox, await self._collector(agent_id).collect(toolbox, self._list_deadline()))
+        return await agent_list(toolbox, await self._collector(agent_id).collect(toolbox, self._list_deadline()))
 
     async def list_rendered(self, agent_id: str, form: Format) -> bytes:
         """The same, as the JSON that a client takes."""
@@ -70,14 +70,16 @@ class ToolboxService:
         if cached is not None:
             return cached
         sources = await self._collector(agent_id).collect(toolbox, self._list_deadline())
-        body = cache.get(toolbox, form, sources) or render(agent_list(toolbox, sources), FORMATS[form])
+        body = cache.get(toolbox, form, sources)
+        if body is None:
+            body = await render(await agent_list(toolbox, sources), FORMATS[form])
         cache.put(form, RenderedList(toolbox, sources, body, version, fresh_until(sources)))
         return body
 
     async def list_server_tools(self, server_id: str, *, refresh: bool) -> ToolList:
         share = EnabledServer.of(await self._server(server_id))
         deadline = Deadline(self._runtime.ticker, share.server.timeout_seconds)
-        return server_list(share, await self._collector().list_server(share, deadline, refresh=refresh))
+        return await server_list(share, await self._collector().list_server(share, deadline, refresh=refresh))
 
     async def check(self, server_id: str) -> ServerHealth:
         return await check_server(self._ctx, self._runtime, await self._server(server_id))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,6 +22,8 @@ MAX_BYTES = 4 * 1024 * 1024
 """The limit for all pages together, equal to that of one response."""
 TIMES_IN_MEMORY = 4
 LONGEST_NAME = 1024
+PIECE_SECONDS = 0.004
+"""Then other tasks run."""
 LONGEST_TTL_MS = 24 * 3600 * 1000
 
 ListPage = Callable[[Mapping[str, Any] | None], Awaitable[Json]]
@@ -44,7 +48,7 @@ async def listed(list_page: ListPage, *, with_headers: bool) -> ListedTools:
     entries = [entry for page in pages for entry in page["tools"]]
     if len(entries) > MAX_TOOLS:
         raise UnreadableResponse(f"The list has more than {MAX_TOOLS} tools.")
-    kept = tuple(entry for entry in entries if _is_usable(entry, with_headers=with_headers))
+    kept = tuple([entry async for entry in _usable(entries, with_headers=with_headers)])
     hints = [ttl for page in pages if (ttl := _ttl(page.get("ttlMs"))) is not None]
     is_public = all(page.get("cacheScope") == "public" for page in pages)
     return ListedTools(kept, min(hints, default=None), "public" if is_public else "private", len(entries) - len(kept))
@@ -72,6 +76,16 @@ async def _page(list_page: ListPage, params: Mapping[str, Any] | None) -> Json:
     if not isinstance(page.get("tools"), list):
         raise UnreadableResponse("The tools are not a list.")
     return page
+
+
+async def _usable(entries: Sequence[Any], *, with_headers: bool) -> AsyncIterator[Json]:
+    began = time.monotonic()
+    for entry in entries:
+        if _is_usable(entry, with_headers=with_headers):
+            yield entry
+        if time.monotonic() - began > PIECE_SECONDS:
+            await asyncio.sleep(0)
+            began = time.monotonic()
 
 
 def _is_usable(entry: object, *, with_headers: bool) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from api.kit.redaction import NO_SECRETS
+from api.kit.turns import Pieces
 from api.toolbox.json_schema.flatten import Schema, with_note
 from api.toolbox.listing.tool_list import ToolList
 from api.toolbox.output.json_size import JsonSize, measure
@@ -99,9 +100,14 @@ FORMATS: Mapping[Format, Callable[[Tool], Schema]] = {
 }
 
 
-def render(tools: ToolList, show: Callable[[Tool], Schema]) -> bytes:
+async def render(tools: ToolList, show: Callable[[Tool], Schema]) -> bytes:
+    """In pieces: a list may have thousands of tools."""
     unavailable = [
         {"serverId": server.server_id, "name": server.name, "reason": server.reason, "detail": server.detail}
         for server in tools.unavailable
     ]
-    return msgspec.json.encode({"tools": [show(tool) for tool in tools.tools], "unavailable": unavailable})
+    shown, pieces = list[bytes](), Pieces()
+    for tool in tools.tools:
+        shown.append(msgspec.json.encode(show(tool)))
+        await pieces.pause()
+    return b'{"tools":[%b],"unavailable":%b}' % (b",".join(shown), msgspec.json.encode(unavailable))

@@ -9,6 +9,7 @@ from math import inf
 
 from api.kit.clock import Clock
 from api.kit.deadline import Deadline
+from api.kit.turns import Pieces
 from api.servers.server import Server
 from api.toolbox.agent_toolbox import EnabledServer, Toolbox
 from api.toolbox.failures import DISABLED, ToolsUnavailable
@@ -88,27 +89,31 @@ def fresh_until(sources: Sequence[Source]) -> float:
     return min(ends, default=inf)
 
 
-def agent_list(toolbox: Toolbox, sources: Sequence[Source]) -> ToolList:
+async def agent_list(toolbox: Toolbox, sources: Sequence[Source]) -> ToolList:
     tools, unavailable = list[Tool](), list[UnavailableServer]()
     for share, source in zip(toolbox.servers, sources, strict=True):
         if share.has_generic and share.server.enabled:
             tools.append(generic_tool(share.server))
         if source is NOT_EXPOSED:
             continue
-        from_server = server_list(share, source)
+        from_server = await server_list(share, source)
         tools += from_server.tools
         unavailable += from_server.unavailable
     return ToolList(tools, unavailable)
 
 
-def server_list(share: EnabledServer, source: Source) -> ToolList:
+async def server_list(share: EnabledServer, source: Source) -> ToolList:
     server = share.server
     if isinstance(source, ToolCatalog):
-        return ToolList(_tools(server, source, share), [])
+        return ToolList(await _tools(server, source, share), [])
     return ToolList([], [UnavailableServer(server.id, server.name, source.reason, source.detail)])
 
 
-def _tools(server: Server, catalog: ToolCatalog, share: EnabledServer) -> list[Tool]:
+async def _tools(server: Server, catalog: ToolCatalog, share: EnabledServer) -> list[Tool]:
     aliases = {tool.name: alias for alias, tool in catalog.by_alias(server.slug).items()}
     shown = [tool for tool in catalog.tools if tool.name in aliases and share.allows(tool.name)]
-    return [tool.present(aliases[tool.name], server.id, server.slug) for tool in shown]
+    presented, pieces = list[Tool](), Pieces()
+    for tool in shown:
+        presented.append(tool.present(aliases[tool.name], server.id, server.slug))
+        await pieces.pause()
+    return presented

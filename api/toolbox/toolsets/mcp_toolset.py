@@ -160,7 +160,7 @@ class McpToolset(Toolset):
     async def _list(self) -> ToolCatalog:
         with Deadline(self._ticker, self.server.timeout_seconds).enforce():
             listed = await self._with_valid_credentials(self._client.list_tools)
-        tools = ToolCatalog.of(listed, self._clock.monotonic(), self._credentials.redact)
+        tools = await ToolCatalog.of(listed, self._clock.monotonic(), self._credentials.redact)
         self._replace(tools)
         await self._keep_era()
         return tools

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from api.kit.redaction import NO_SECRETS, Redactor
+from api.kit.turns import Pieces
 from api.toolbox.json_schema.normalise import normalise
 from api.toolbox.json_schema.validation import Validator
 from api.toolbox.output.sanitize import clean, clean_json, shortened
@@ -25,8 +24,6 @@ USABLE_SECONDS = 3600.0
 """How long a list that is no longer fresh is still shown while a new one is fetched."""
 LONGEST_TEXT = 20_000
 LONGEST_TOOL = 500_000
-TURN_SECONDS = 0.01
-"""Then other tasks run: thousands of schemas would block them for seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +112,14 @@ class ToolCatalog:
     _aliases: dict[str, Mapping[str, CatalogTool]] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, tool_list: ListedTools, now: float, redact: Redactor = NO_SECRETS) -> ToolCatalog:
+    async def of(cls, tool_list: ListedTools, now: float, redact: Redactor = NO_SECRETS) -> ToolCatalog:
+        """In pieces: a list may have megabytes."""
         by_name: dict[str, CatalogTool] = {}
-        for tool in (safe for listed in tool_list.tools if (safe := _without_secrets(listed, redact))):
-            by_name.setdefault(tool["name"], CatalogTool(tool))
+        pieces = Pieces()
+        for listed in tool_list.tools:
+            if tool := _without_secrets(listed, redact):
+                by_name.setdefault(tool["name"], CatalogTool(tool))
+            await pieces.pause()
         twice = len(tool_list.tools) - len(by_name)
         hold = FRESH_SECONDS if tool_list.ttl_ms is None else min(tool_list.ttl_ms / 1000, LONGEST_HOLD)
         return cls(tuple(by_name.values()), tool_list.left_out + twice, now, now + hold, by_name)
@@ -139,12 +140,11 @@ class ToolCatalog:
         return not self.tools or "input_schema" in vars(self.tools[-1])
 
     async def prepare(self) -> ToolCatalog:
-        turn = time.monotonic()
+        """In pieces: thousands of schemas take seconds."""
+        pieces = Pieces()
         for tool in self.tools:
             _ = tool.input_schema
-            if time.monotonic() - turn > TURN_SECONDS:
-                await asyncio.sleep(0)
-                turn = time.monotonic()
+            await pieces.pause()
         return self
 
     def is_fresh(self, now: float) -> bool:

@@ -144,7 +144,7 @@ async def test_each_format_renders_the_same_list_of_objects(toolbox: ToolboxClie
         assert [tool.name for tool in listed.tools][:2] == [generic(server), ECHO_TOOL]
         assert [missing.server_id for missing in listed.unavailable] == [silent["id"]]
         for form, show in FORMATS.items():
-            assert await service.list_rendered(agent, form) == render(listed, show)
+            assert await service.list_rendered(agent, form) == await render(listed, show)
     finally:
         await parts.close()
 
