@@ -13,7 +13,7 @@ from api.kit.redaction import NO_SECRETS, Redactor
 from api.kit.turns import Pieces
 from api.toolbox.json_schema.normalise import normalise
 from api.toolbox.json_schema.validation import Validator
-from api.toolbox.output.sanitize import clean, clean_json, shortened
+from api.toolbox.output.sanitize import PART, clean, clean_json, shortened
 from api.toolbox.tool_names import tool_name
 from integrations import ListedTools
 
@@ -117,7 +117,7 @@ class ToolCatalog:
         by_name: dict[str, CatalogTool] = {}
         pieces = Pieces()
         for listed in tool_list.tools:
-            if tool := _without_secrets(listed, redact):
+            if tool := await _without_secrets(listed, redact, pieces):
                 by_name.setdefault(tool["name"], CatalogTool(tool))
             await pieces.pause()
         twice = len(tool_list.tools) - len(by_name)
@@ -166,15 +166,23 @@ class ListVersion:
         self.number = 0
 
 
-def _without_secrets(listed: Mapping[str, Any], redact: Redactor) -> Mapping[str, Any] | None:
+async def _without_secrets(listed: Mapping[str, Any], redact: Redactor, pieces: Pieces) -> Mapping[str, Any] | None:
     """Unchanged if it contains no secret. None if its name does: it could not be called by another one."""
     try:
         text = msgspec.json.encode(listed).decode()
         if len(text) > LONGEST_TOOL:
             return None
-        if all(redact(variant) == variant for variant in (text, clean(text))):
+        if redact(text) == text and redact(cleaned := await _cleaned(text, pieces)) == cleaned:
             return listed
         safe: dict[str, Any] = clean_json(listed, redact)
     except RecursionError:  # too deep to be searched
         return None
     return safe if safe.get("name") == listed["name"] else None
+
+
+async def _cleaned(text: str, pieces: Pieces) -> str:
+    parts = list[str]()
+    for start in range(0, len(text), PART):
+        await pieces.pause()
+        parts.append(clean(text[start : start + PART]))
+    return "".join(parts)
