@@ -9,7 +9,7 @@ LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hash
 .DEFAULT_GOAL := help
 # Python keeps what it has compiled, whatever the shell says: the tests start hundreds of processes.
 export PYTHONDONTWRITEBYTECODE :=
-.PHONY: help setup run demo demo-oauth test test-real conformance check format openapi fuzz bench lock clean
+.PHONY: help setup run demo demo-oauth test test-real conformance check format openapi fuzz stalls bench lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 13
@@ -65,6 +65,9 @@ conformance: .venv/.develops tests/tools/node_modules/.package-lock.json  ## hol
 
 fuzz: .venv/.develops  ## call a served Plugboard in all the ways of its contract, and against it
 	$(BIN)/python -m tests.fuzz.run_schemathesis $(ARGS)
+
+stalls: .venv/.develops  ## look for inputs that hold the event loop
+	$(BIN)/python -m tests.fuzz.run_stalls $(ARGS)
 
 check: .venv/.develops  ## lint, format, types
 	$(BIN)/ruff check .
