@@ -152,7 +152,6 @@ def postgres_server(*settings: str) -> Iterator[PostgresServer]:
     """A server on a free port; `settings` are those of postgresql.conf."""
     folder = _server_folder()
     server = PostgresServer(folder, _free_port(), _settings(folder, settings))
-    _make_cluster(folder)
     with _running(server):
         server.run(f"SET synchronous_commit = local; CREATE ROLE {USER} LOGIN PASSWORD '{PASSWORD}'")
         yield server
@@ -168,6 +167,8 @@ def _server_folder() -> Path:
 @contextmanager
 def _running(server: PostgresServer) -> Iterator[None]:
     try:
+        if not (server.folder / "data").exists():
+            _make_cluster(server.folder)
         server.start()
         STAND_INS.add(server.port)
         yield
