@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from litestar.config.app import AppConfig
@@ -10,11 +9,11 @@ from litestar.plugins import InitPlugin
 from pydantic import ValidationError
 
 from api.errors import FieldError, ValidationFailed
-from api.http.models import PATTERN_MESSAGES, RequestModel
+from api.http.field_messages import OBJECT, message_of
+from api.http.models import RequestModel
 
 MAX_NAME_LENGTH = 64
 MAX_ERRORS = 20
-NO_SLIPS: Mapping[str, str] = {}
 
 InputType = TypeVar("InputType", bound=RequestModel)
 
@@ -35,12 +34,12 @@ def validate(model: type[InputType], value: object) -> InputType:
     try:
         return model.__pydantic_validator__.validate_python(value)  # type: ignore[no-any-return]
     except ValidationError as error:
-        raise invalid(error, model.slips) from None
+        raise invalid(model, error) from None
 
 
-def invalid(error: ValidationError, slips: Mapping[str, str] = NO_SLIPS) -> ValidationFailed:
+def invalid(model: type[RequestModel], error: ValidationError) -> ValidationFailed:
     details = error.errors(include_input=False, include_url=False)[:MAX_ERRORS]
-    errors = [FieldError(_path(detail["loc"]), _message(detail, slips)) for detail in details]
+    errors = [FieldError(_path(detail["loc"]), _message(model, detail)) for detail in details]
     return ValidationFailed("See `errors` for what to change.", errors=errors)
 
 
@@ -49,23 +48,13 @@ def _path(location: tuple[int | str, ...]) -> str:
     return ".".join("…" if len(str(step)) > MAX_NAME_LENGTH else str(step) for step in location)
 
 
-_MESSAGES = {
-    "extra_forbidden": "There is no such field.",
-    "missing": "This field is required.",
-    "model_type": "Must be a JSON object.",
-    "model_attributes_type": "Must be a JSON object.",
-    "dict_type": "Must be a JSON object.",
-    "too_long": "This is too long.",
-    "too_short": "This is too short.",
-}
-
-
-_SLIPS = ("extra_forbidden", "dict_type")
-
-
-def _message(error: Any, slips: Mapping[str, str]) -> str:
-    slip = slips.get(_path(error["loc"])) if error["type"] in _SLIPS else None
-    if slip is not None:
-        return f"{_MESSAGES[error['type']]} {slip}"
-    message = _MESSAGES.get(error["type"]) or PATTERN_MESSAGES.get(error.get("ctx", {}).get("pattern"))
-    return message or str(error["msg"]).removeprefix("Value error, ")
+def _message(model: type[RequestModel], error: Any) -> str:
+    """With what is possible instead, where the field is a known slip."""
+    slip = model.slips.get(_path(error["loc"]))
+    match error["type"]:
+        case "extra_forbidden" if slip is not None:
+            return f"There is no such field. {slip}"
+        case "dict_type" if slip is not None:
+            return f"{OBJECT} {slip}"
+        case _:
+            return message_of(model, error)

@@ -104,7 +104,9 @@ def test_an_unknown_field_is_refused_by_its_name(world: PopulatedWorkspace, oper
     response = world.send(operation, json=operation.example | {"nmae": "canary-8d1f"})
 
     problem = assert_problem(response, 422, "invalid")
-    assert problem["errors"] == [{"path": "nmae", "message": "There is no such field."}]
+    (error,) = problem["errors"]
+    assert error["path"] == "nmae"
+    assert error["message"].startswith("There is no such field. ")
     assert "canary" not in response.text
 
 
@@ -125,7 +127,8 @@ def test_an_unknown_nested_field_is_refused_by_its_path(world: PopulatedWorkspac
 
         problem = assert_problem(world.send(operation, json=body), 422, "invalid")
 
-        assert {"path": ".".join([*path, "nmae"]), "message": "There is no such field."} in problem["errors"]
+        messages = {error["path"]: error["message"] for error in problem["errors"]}
+        assert messages[".".join([*path, "nmae"])].startswith("There is no such field. ")
 
 
 @pytest.mark.parametrize("operation", WITH_BODY, ids=str)

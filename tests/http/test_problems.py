@@ -73,7 +73,7 @@ def test_an_error_and_its_causes_do_not_repeat_the_input() -> None:
 
     with pytest.raises(ValidationError) as caught:
         Body.model_validate({"number": "canary"})
-    refusal = invalid(caught.value)
+    refusal = invalid(Body, caught.value)
 
     assert "canary" not in repr(caught.value)
     assert "canary" not in problem_body(refusal).decode()
@@ -87,4 +87,4 @@ def test_a_very_long_name_is_not_repeated() -> None:
     with pytest.raises(ValidationError) as caught:
         Body.model_validate({"number": 1, "canary" * 20: 1})
 
-    assert [error.path for error in invalid(caught.value).errors] == ["…"]
+    assert [error.path for error in invalid(Body, caught.value).errors] == ["…"]
