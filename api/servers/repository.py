@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import islice
 from typing import TypeVar
 
 from api.access.context import WorkspaceContext
 from api.kit.storage.store import Always, Change, Check, Delete, IfAbsent, IfVersion, Key, Put, Store
 from api.servers.server import Server
 from api.servers.slugs import slug_candidates
-
-SLUGS_AT_ONCE = 25
 
 T = TypeVar("T")
 
@@ -57,13 +54,10 @@ class ServerRepository:
         return [Server.of(item) for item in items]
 
     async def free_slug(self, slug: str) -> str:
+        """In one read. If all candidates are taken, the write of the last one meets a conflict, and is tried again."""
         candidates = slug_candidates(slug)
-        while True:
-            batch = list(dict.fromkeys(islice(candidates, SLUGS_AT_ONCE)))
-            taken = await self._store.get_many([self._claim(slug) for slug in batch])
-            free = [slug for slug in batch if self._claim(slug) not in taken]
-            if free:
-                return free[0]
+        taken = await self._store.get_many([self._claim(candidate) for candidate in candidates])
+        return next((free for free in candidates if self._claim(free) not in taken), candidates[-1])
 
     def add(self, server: Server) -> list[Change]:
         return [Put(self._key(server.id), server.encode(), IfAbsent()), self._claim_for(server)]
