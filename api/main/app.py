@@ -43,7 +43,7 @@ from api.kit.crypto.data_keys import NoDataKey
 from api.kit.crypto.envelope import CannotOpen
 from api.kit.crypto.root_keys import RootKeyUnavailable
 from api.kit.egress.resolver import Lookup, system_lookup
-from api.kit.storage.store import Conflict, ItemTooLarge, StoreUnavailable
+from api.kit.storage.store import Conflict, ItemTooLarge, StoreFull, StoreLost, StoreUnavailable
 from api.main.container import build_container, schedule_jobs
 from api.main.dependencies import DEPENDENCIES
 from api.main.metrics_wiring import register_process
@@ -71,11 +71,18 @@ ROUTES: Sequence[ControllerRouterHandler] = [
     *SYSTEM_ROUTES,
 ]
 
-# The problem that callers receive for an error of a lower level.
+# The problem that callers receive for an error of a lower level: the first kind that fits.
 EXCEPTION_TO_PROBLEM: Mapping[type[Exception], Callable[[], AppError]] = {
     ItemTooLarge: lambda: ContentTooLarge("All fields together exceed the maximum size of an object."),
     Conflict: lambda: ConflictProblem("Another request changed the same object at the same time. Try again."),
     NoDataKey: NotFound,  # the workspace was deleted meanwhile
+    StoreFull: lambda: ServiceUnavailable(
+        "The database has no room left. Nothing was written. Delete what is not needed, or ask the operator for room."
+    ),
+    StoreLost: lambda: ServiceUnavailable(
+        "The database file was removed or replaced while Plugboard ran, so nothing is written any more. The operator "
+        "must restore it and restart Plugboard."
+    ),
     StoreUnavailable: ServiceUnavailable,
     RootKeyUnavailable: ServiceUnavailable,
     ClientDisconnected: lambda: BadRequest("The client closed the connection before the response."),  # not an error

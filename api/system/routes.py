@@ -18,7 +18,7 @@ from api.http.operations import OperationDoc, SuccessResponse, documented, get
 from api.http.responses import OK, BytesResponse, StoredResponse
 from api.kit.crypto.data_keys import HEAD, KeyRing
 from api.kit.metrics import CONTENT_TYPE, Metrics
-from api.kit.storage.store import Key, Store, StoreError
+from api.kit.storage.store import Key, Losable, Store, StoreError, StoreLost
 
 READY_WITHIN_SECONDS = 1.0
 NO_ROOT_KEY = (
@@ -72,6 +72,10 @@ async def readyz(store: Injected[Store], key_ring: Injected[KeyRing]) -> Respons
     try:
         async with asyncio.timeout(READY_WITHIN_SECONDS):
             await store.get(Key(SYSTEM, HEAD))
+        if isinstance(store, Losable):
+            store.check_place()
+    except StoreLost as error:
+        raise ServiceUnavailable("The database file was removed or replaced: restore it, then restart.") from error
     except (StoreError, TimeoutError) as error:
         raise ServiceUnavailable("The store does not respond.") from error
     if key_ring.missing_roots:

@@ -139,3 +139,17 @@ def test_a_key_that_another_machine_has_added_is_noticed_when_it_is_used(tmp_pat
 
         assert old.caller().get("/readyz").status_code == 503
         assert new.caller().get("/readyz").status_code == 200
+
+
+def test_a_process_whose_database_file_was_removed_is_not_ready_and_writes_nothing(tmp_path: Path) -> None:
+    with served(Settings(data_dir=tmp_path)) as plugboard:
+        workspace, anyone = plugboard.make_workspace(), plugboard.caller()
+        assert anyone.get("/readyz").status_code == 200
+
+        (tmp_path / "plugboard.db").rename(tmp_path / "gone.db")
+        ready, written = anyone.get("/readyz"), workspace.admin.post(workspace.agents, json={"name": "Support"})
+        read = workspace.admin.get(workspace.agents)
+
+    assert (ready.status_code, written.status_code, read.status_code) == (503, 503, 200)
+    assert ready.json()["detail"] == "The database file was removed or replaced: restore it, then restart."
+    assert "must restore it and restart Plugboard" in written.json()["detail"]

@@ -7,6 +7,7 @@ disk and run in their own thread. Several processes may share the file.
 from __future__ import annotations
 
 import asyncio
+import math
 import sqlite3
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +21,6 @@ from api.kit.clock import Clock, SystemClock
 from api.kit.storage.store import (
     Always,
     Change,
-    Check,
     Condition,
     Conflict,
     Delete,
@@ -30,6 +30,8 @@ from api.kit.storage.store import (
     Item,
     Key,
     Put,
+    StoreFull,
+    StoreLost,
     StoreUnavailable,
     check_changes,
     check_sizes,
@@ -59,16 +61,21 @@ _encode = msgspec.json.Encoder().encode
 
 
 class SqliteStore:
-    def __init__(self, path: Path, clock: Clock | None = None) -> None:
+    def __init__(self, path: Path, clock: Clock | None = None, max_pages: int | None = None) -> None:
+        """`max_pages`: a quota for the database file, in pages of 4 kB."""
         self._clock = clock or SystemClock()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
         try:
             path.touch(mode=0o600)  # SQLite gives its other files the same permissions
             self._writing = self._connect(path, WRITE_PATIENCE_SECONDS)
             self._writing.executescript(SCHEMA)
+            if max_pages is not None:
+                self._writing.execute(f"PRAGMA max_page_count = {max_pages}")
             self._reading = self._connect(path, READ_PATIENCE_SECONDS)
+            self._place = _place(path)
         except (sqlite3.Error, OSError) as error:
             raise StoreUnavailable(f"cannot open the database {path}: {error}") from error
+        self._path = path
         self._swept_at = self._clock.monotonic()
 
     @staticmethod
@@ -132,6 +139,15 @@ class SqliteStore:
         self._reading.close()
         self._writing.close()
 
+    def check_place(self) -> None:
+        """SQLite goes on with a file that was removed or replaced; what it writes is gone when the process ends."""
+        try:
+            is_there = _place(self._path) == self._place
+        except OSError:
+            is_there = False
+        if not is_there:
+            raise StoreLost(f"{self._path} was removed or replaced while it was open: restore it, then restart")
+
     def _now(self) -> int:
         return int(self._clock.now())
 
@@ -142,19 +158,32 @@ class SqliteStore:
             raise StoreUnavailable(str(error)) from error
 
     def _apply(self, changes: Sequence[Change], encoded: Sequence[bytes]) -> None:
+        self.check_place()
+        try:
+            swept = self._transact(changes, encoded)
+        except StoreFull:
+            self._erase_deleted()  # which empties the log, so that it has room for one more write
+            self._swept_at = -math.inf
+            swept = self._transact(changes, encoded)
+        self.check_place()
+        if swept or any(isinstance(change, Delete) for change in changes):
+            self._erase_deleted()
+
+    def _transact(self, changes: Sequence[Change], encoded: Sequence[bytes]) -> bool:
+        """Whether expired items were deleted too."""
         try:
             self._writing.execute("BEGIN IMMEDIATE")
             try:
-                self._apply_all(changes, encoded)
                 swept = self._sweep()
+                self._apply_all(changes, encoded)
                 self._writing.execute("COMMIT")
             finally:
                 if self._writing.in_transaction:
                     self._writing.execute("ROLLBACK")
         except sqlite3.DatabaseError as error:
-            raise StoreUnavailable(str(error)) from error
-        if swept or any(isinstance(change, Delete) for change in changes):
-            self._erase_deleted()
+            is_full = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+            raise (StoreFull if is_full else StoreUnavailable)(str(error)) from error
+        return swept
 
     def _erase_deleted(self) -> None:
         """Checkpoints, because deleted and replaced data stays in the log, and in the file, until then.
@@ -170,15 +199,13 @@ class SqliteStore:
         failed = [change.key for change in changes if not self._holds(change.key, change.condition)]
         if failed:
             raise Conflict(failed)
+        for change in changes:  # first what makes room: in a full database, the audit record of a deletion needs it
+            if isinstance(change, Delete):
+                self._writing.execute("DELETE FROM items WHERE pk = ? AND sk = ?", change.key)
         for change, data in zip(changes, encoded, strict=True):
-            match change:
-                case Put():
-                    row = (*change.key, change.version, change.expires_at, data)
-                    self._writing.execute(f"INSERT OR REPLACE INTO items ({COLUMNS}) VALUES (?, ?, ?, ?, ?)", row)
-                case Delete():
-                    self._writing.execute("DELETE FROM items WHERE pk = ? AND sk = ?", change.key)
-                case Check():
-                    pass
+            if isinstance(change, Put):
+                row = (*change.key, change.version, change.expires_at, data)
+                self._writing.execute(f"INSERT OR REPLACE INTO items ({COLUMNS}) VALUES (?, ?, ?, ?, ?)", row)
 
     def _holds(self, key: Key, condition: Condition) -> bool:
         if isinstance(condition, Always):
@@ -203,6 +230,12 @@ class SqliteStore:
             (self._now(), SWEEP_AT_MOST),
         )
         return True
+
+
+def _place(path: Path) -> list[tuple[int, int]]:
+    """Which files the database and its log are."""
+    found = (path.stat(), path.with_name(f"{path.name}-wal").stat())
+    return [(file.st_dev, file.st_ino) for file in found]
 
 
 def _item(row: tuple[Any, ...]) -> Item:

@@ -109,6 +109,8 @@ class StoreError(Exception):
     ├── Conflict          a condition did not hold; nothing was written
     ├── ItemTooLarge      an item, or the whole write, is over the limit; nothing was written
     └── StoreUnavailable  throttled, down or too slow; the write may be retried
+        ├── StoreFull     there is no room; deleting makes some
+        └── StoreLost     the database is no longer where it was: what is written would be lost
     """
 
 
@@ -124,6 +126,14 @@ class ItemTooLarge(StoreError):
 
 
 class StoreUnavailable(StoreError):
+    pass
+
+
+class StoreFull(StoreUnavailable):
+    pass
+
+
+class StoreLost(StoreUnavailable):
     pass
 
 
@@ -164,6 +174,15 @@ class SyncReads(Protocol):
     """A store that reads within the process: a read costs less than waiting for another task's read."""
 
     def version_now(self, key: Key) -> int | None: ...
+
+
+@runtime_checkable
+class Losable(Protocol):
+    """A store whose database can be taken away while it is open."""
+
+    def check_place(self) -> None:
+        """Raises `StoreLost` if what is written would be lost."""
+        ...
 
 
 def check_sizes(encoded: Sequence[bytes]) -> None:

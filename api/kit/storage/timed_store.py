@@ -10,7 +10,7 @@ from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
 from api.kit.metrics import Timings
-from api.kit.storage.store import Change, Conflict, Item, Key, Store, SyncReads
+from api.kit.storage.store import Change, Conflict, Item, Key, Losable, Store, SyncReads
 
 SECONDS = (0.0005, 0.002, 0.01, 0.05, 0.25, 1.0, 5.0)
 T = TypeVar("T")
@@ -30,15 +30,21 @@ class StoreTimes(Collector):
 
 
 class TimedStore:
-    """Has synchronous reads if the other store has them. They are not timed: on a warm call they cost microseconds."""
+    """Has synchronous reads, and a place to check, if the other store has them.
+
+    Synchronous reads are not timed: on a warm call they cost microseconds.
+    """
 
     version_now: Callable[[Key], int | None]
+    check_place: Callable[[], None]
 
     def __init__(self, store: Store) -> None:
         self.times = StoreTimes()
         self._store = store
         if isinstance(store, SyncReads):
             self.version_now = store.version_now
+        if isinstance(store, Losable):
+            self.check_place = store.check_place
 
     async def get(self, key: Key) -> Item | None:
         return await self._timed("get", self._store.get(key))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from api.kit.storage.sqlite import SWEEP_EVERY_SECONDS, WRITE_PATIENCE_SECONDS, SqliteStore
-from api.kit.storage.store import Always, Delete, IfAbsent, IfVersion, Key, Put, StoreUnavailable
+from api.kit.storage.store import Always, Delete, IfAbsent, IfVersion, Key, Put, StoreFull, StoreLost, StoreUnavailable
 from tests.fakes.still_clock import StillClock
 
 KEY, OTHER = Key("WS#w", "DATAKEY#000001"), Key("WS#w", "OTHER")
@@ -88,3 +88,69 @@ async def test_a_damaged_file_makes_the_store_unavailable(tmp_path: Path) -> Non
     with pytest.raises(StoreUnavailable):
         await hurt.query("p")
     await hurt.close()
+
+
+@pytest.mark.parametrize("suffix", ["", "-wal"], ids=["database", "log"])
+@pytest.mark.parametrize("is_replaced", [False, True], ids=["removed", "replaced"])
+async def test_nothing_is_written_to_a_file_that_was_taken_away(
+    tmp_path: Path, suffix: str, *, is_replaced: bool
+) -> None:
+    path = tmp_path / "plugboard.db"
+    store = SqliteStore(path)
+    await store.write(Put(KEY, {}, IfAbsent()))
+    store.check_place()
+
+    path.with_name(path.name + suffix).rename(tmp_path / "elsewhere")
+    if is_replaced:
+        path.with_name(path.name + suffix).touch()
+
+    with pytest.raises(StoreLost, match="removed or replaced"):
+        store.check_place()
+    with pytest.raises(StoreLost):
+        await store.write(Put(OTHER, {}, IfAbsent()))
+    assert (await store.get(KEY), await store.get(OTHER)) != (None, None)
+    assert await store.get(OTHER) is None
+    await store.close()
+
+
+async def fill(store: SqliteStore) -> int:
+    """Writes until there is no room. Returns how many items there are."""
+    for number in range(1000):
+        try:
+            await store.write(Put(Key("WS#w", f"ITEM#{number:03}"), {"text": "x" * 8000}, IfAbsent()))
+        except StoreFull:
+            return number
+    raise AssertionError("there is always room")
+
+
+async def test_a_full_database_still_deletes_and_has_room_afterwards(tmp_path: Path) -> None:
+    """As a deletion is written: with an audit record, which needs room itself."""
+    store = SqliteStore(tmp_path / "plugboard.db", max_pages=60)
+    count = await fill(store)
+    assert count > 5
+    await store.write(*(Put(Key("AUDIT", f"{number:03}"), {}, Always()) for number in range(50)))
+    with pytest.raises(StoreFull):
+        await store.write(Put(Key("WS#w", "LARGE"), {"text": "x" * 8000}, IfAbsent()))
+
+    await store.write(
+        Put(Key("AUDIT", "deleted"), {"text": "y" * 4000}, IfAbsent()), Delete(Key("WS#w", "ITEM#000"), IfVersion(1))
+    )
+
+    assert await store.get(Key("WS#w", "ITEM#000")) is None
+    await store.write(Delete(Key("WS#w", "ITEM#001"), IfVersion(1)), Delete(Key("WS#w", "ITEM#002"), IfVersion(1)))
+    await store.write(Put(Key("WS#w", "NEW"), {"text": "x" * 8000}, IfAbsent()))
+    await store.close()
+
+
+async def test_a_full_database_makes_room_of_expired_items(tmp_path: Path) -> None:
+    clock = StillClock()
+    store = SqliteStore(tmp_path / "plugboard.db", clock, max_pages=60)
+    for number in range(4):
+        expires = int(clock.now()) + 10
+        await store.write(Put(Key("WS#w", f"OLD#{number}"), {"text": "x" * 8000}, IfAbsent(), expires))
+    await fill(store)
+
+    clock.advance(20)
+
+    await store.write(Put(Key("WS#w", "NEW"), {"text": "x" * 8000}, IfAbsent()))
+    await store.close()
