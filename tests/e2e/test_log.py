@@ -14,7 +14,7 @@ def test_each_request_is_a_json_log_line_without_content(tmp_path: Path) -> None
     with serving(tmp_path / "var") as process, process.caller(process.key()) as admin:
         workspace_id = process.workspace_id()
         response = admin.get(
-            f"/api/workspaces/{workspace_id}/mcp-servers?limit=7&token=query-canary",
+            f"/api/workspaces/{workspace_id}/mcp-servers?limit=7&q=query-canary",
             headers={
                 "X-Request-Id": "find-me-again",
                 "User-Agent": "agent-canary",
