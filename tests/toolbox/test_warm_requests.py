@@ -40,7 +40,7 @@ def watched(upstream_host: UpstreamHost, data_dir: Path) -> Iterator[ObservedPro
     notes: list[str] = []
     with listening(RequestMiddleware(FastPath(app, problem_response))) as url:
         parts: Any = app.state.container
-        parts.store._reading.set_trace_callback(notes.append)
+        parts.store._store._reading.set_trace_callback(notes.append)
         key = asyncio.run(make_operator_key(parts.store, parts.key_maker)).reveal_text()
         plugboard = Plugboard(url, settings, key)
         try:
