@@ -58,7 +58,9 @@ def _unknown_field(model: type[BaseModel], location: tuple[int | str, ...]) -> s
     names = _fields_at(model, location[:-1])
     plain = {_plain(name): name for name in names}
     sent = str(location[-1])
-    near = get_close_matches(_plain(sent), plain, 1, NEAR) if len(sent) <= LONGEST_NAME else []
+    if len(sent) > LONGEST_NAME:  # no slip of a hand
+        return "There is no such field."
+    near = get_close_matches(_plain(sent), plain, 1, NEAR)
     hint = f" Did you mean `{plain[near[0]]}`?" if near else ""
     return f"There is no such field.{hint} Fields: {', '.join(names)}."
 

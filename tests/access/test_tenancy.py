@@ -47,7 +47,7 @@ def test_an_object_of_another_workspace_looks_nonexistent(
     foreign = everything(theirs)
     nobodys = missing(everything(ours))
 
-    for query in ("", "?detach=true"):
+    for query in ("", "?detach=true") if operation.id == "deleteServer" else ("",):
         there = send(ours, operation, {**foreign, "workspaceId": ours.id}, query)
         nowhere = send(ours, operation, {**nobodys, "workspaceId": ours.id}, query)
         assert there.status_code == 404
