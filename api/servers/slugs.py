@@ -13,7 +13,7 @@ MAX_SLUG = 24
 SLUG_PATTERN = rf"^[a-z0-9-]{{1,{MAX_SLUG}}}$"
 RESERVED = "server"
 NOTHING_LEFT = "mcp"
-SMALL_NUMBERS = 19
+SMALL_NUMBERS = 79
 RANDOM = 5
 RANDOM_LETTERS = 6
 """With a million of a billion taken, five at once are taken once in 10^15."""

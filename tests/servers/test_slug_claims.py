@@ -13,7 +13,7 @@ def test_slugs_of_servers_with_one_name_are_numbered(any_workspace: Workspace) -
     assert slugs == ["weather-api", "weather-api-2", "weather-api-3", "weather-api-4"]
 
 
-def test_numbering_continues_beyond_one_lookup(workspace: Workspace) -> None:
+def test_sixty_servers_of_one_name_are_numbered(workspace: Workspace) -> None:
     slugs = [workspace.make_server(name="W")["slug"] for _ in range(60)]
 
     assert slugs == ["w", *(f"w-{number}" for number in range(2, 61))]
