@@ -124,11 +124,20 @@ def number_of(random: Random, most: int) -> int:
     return int(most ** random.random())
 
 
-def a_schema(random: Random, depth: int = 0) -> Json:
-    if depth > 4 or random.random() < 0.15:
-        return {random.choice(WORDS): a_constant(random) for _ in range(random.randrange(3))}
-    inner = a_schema(random, depth + 1)
-    several = [inner, *(a_schema(random, depth + 1) for _ in range(random.randrange(3)))] * number_of(random, 9)
+def a_listed_schema(random: Random) -> Json:
+    """A tool has at most 500,000 characters."""
+    schema = a_schema(random)
+    return schema if len(json.dumps(schema)) < 500_000 else {}
+
+
+def a_schema(random: Random, depth: int = 0, size: int = 2_000) -> Json:
+    """About as many schemas as `size` at most."""
+    if depth > 4 or size < 2 or random.random() < 0.15:
+        return {random.choice(WORDS): a_constant(random, size) for _ in range(random.randrange(3))}
+    copies = number_of(random, size)
+    inner = a_schema(random, depth + 1, size // copies)
+    others = [a_schema(random, depth + 1, size // copies // 2) for _ in range(random.randrange(3))]
+    several = [inner, *others] * copies
     names = {f"f{n}": each for n, each in enumerate(several)}
     shape = {
         "properties": lambda: {"properties": names, "required": [*names][: random.randrange(3)]},
@@ -144,38 +153,41 @@ def a_schema(random: Random, depth: int = 0) -> Json:
     }
     made = random.choice(list(shape.values()))()
     if depth == 0:
-        made["$defs"] = {f"d{n}": a_schema(random, 2) for n in range(4)}
-    return made if random.random() < 0.7 else made | a_schema(random, depth + 1)
+        made["$defs"] = {f"d{n}": a_schema(random, 2, 50) for n in range(4)}
+    return made if random.random() < 0.7 else made | a_schema(random, depth + 1, size // 4)
 
 
-def a_constant(random: Random) -> Json:
+def a_constant(random: Random, size: int) -> Json:
     some = [*NUMBERS, *TEXTS, *PATTERNS, *TYPES]
-    listed = [random.choice(some) for _ in range(number_of(random, 400))]
+    listed = [random.choice(some) for _ in range(number_of(random, 1 + size // 2))]
     return random.choice([random.choice(some), random.choice(TYPES), random.choice(PATTERNS), listed, True])
 
 
 def a_value(random: Random, size: int, depth: int = 0) -> Json:
     if depth > 5 or size < 2 or random.random() < 0.2:
         return random.choice([*NUMBERS, *TEXTS, True, None])
-    parts = [a_value(random, size // 3, depth + 1) for _ in range(random.randrange(1, 4))] * number_of(random, size)
+    copies = number_of(random, size)
+    parts = [a_value(random, size // copies, depth + 1) for _ in range(random.randrange(1, 3))] * copies
     return {f"f{n}": part for n, part in enumerate(parts)} if random.random() < 0.6 else parts
 
 
 def an_arguments_object(random: Random) -> Json:
-    value = a_value(random, number_of(random, 300))
-    return value if isinstance(value, dict) else {"f0": value, "f1": value, "a": value}
+    """A request has at most 1 MB."""
+    value = a_value(random, number_of(random, 3_000))
+    given = value if isinstance(value, dict) else {"f0": value, "f1": value, "a": value}
+    return given if len(json.dumps(given)) < 1_000_000 else {"a": 1}
 
 
 def a_validation(random: Random) -> Json:
     if random.random() < 0.2:
         schema, arguments = random.choice(VALIDATIONS)
-        return random.choice([(schema, an_arguments_object(random)), (a_schema(random), arguments)])
-    return a_schema(random), an_arguments_object(random)
+        return random.choice([(schema, an_arguments_object(random)), (a_listed_schema(random), arguments)])
+    return a_listed_schema(random), an_arguments_object(random)
 
 
 def a_list(random: Random) -> Json:
     """An answer has at most 4 MB."""
-    schemas = [schema for schema in (a_schema(random) for _ in range(9)) if len(json.dumps(schema)) < 400_000]
+    schemas = [a_listed_schema(random) for _ in range(9)]
     tools = [{"description": random.choice(TEXTS) * 9, "inputSchema": schema} for schema in schemas]
     copies = number_of(random, max(1, 200_000 // len(json.dumps(tools))))
     return [{"name": f"t{n}", **tool} for n, tool in enumerate(tools * copies)]
@@ -204,7 +216,7 @@ SEEDS: Mapping[str, tuple[Json, ...]] = {
     "schema": SCHEMAS, "validation": VALIDATIONS, "list": LISTS, "result": RESULTS, "stream": STREAMS, "body": BODIES,
 }  # fmt: skip
 MAKERS: Mapping[str, Callable[[Random], Json]] = {
-    "schema": a_schema, "validation": a_validation, "list": a_list, "result": a_result, "stream": a_stream,
+    "schema": a_listed_schema, "validation": a_validation, "list": a_list, "result": a_result, "stream": a_stream,
     "body": a_body,
 }  # fmt: skip
 KINDS = tuple(SEEDS)
