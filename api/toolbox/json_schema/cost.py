@@ -110,11 +110,12 @@ class _Count:
         marking = own + sum(each.validation + each.marking for each in both)
         validation = own + sum(each.validation for each in both) + 2 * marking * costs.marks
         error = self._error(value, level) if costs.assertions else 0
+        names = len(value) if costs.names and isinstance(value, dict) else 0  # an error about a name repeats the object
         errors = sum(each.errors for each in alternatives)
         return Cost(
             validation,
             marking,
-            validation + costs.assertions * error + costs.echo + errors
+            validation + (costs.assertions + names) * error + costs.echo + errors
             + sum(each.errors for each in (*within, *same)) + marking * costs.marks,
             2 * validation + max(error + costs.echo + errors, *(each.first_error for each in (*within, *same)), 0),
         )  # fmt: skip

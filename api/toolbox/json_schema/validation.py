@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,7 +30,7 @@ SCHEMA_SIZE = JsonSize(100, 4_000)
 MAX_SCHEMA = 300_000
 """Of a schema, in characters."""
 WITHOUT_PLACE = "The arguments do not fit the schema of the tool. They are too large to say where."
-_ODD_NUMBER = re.compile(rb"[0-9][eE][-+]?[0-9]|[0-9]{16}|0\.00000")
+_DIGITS_AS_ZEROS = bytes.maketrans(b"123456789E", b"000000000e")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +136,12 @@ def _is_affordable(bound: CostBound, encoded: bytes) -> bool:
         return True
     values = 1 + encoded.count(b",") + encoded.count(b":") + encoded.count(b"[")  # at most
     per_value = bound.per_value
-    if bound.per_odd_value > per_value and _ODD_NUMBER.search(encoded):
+    if bound.per_odd_value > per_value and _may_have_odd_numbers(encoded):
         per_value = bound.per_odd_value
     return per_value * values + bound.per_character * length <= MAX_NANOSECONDS
+
+
+def _may_have_odd_numbers(encoded: bytes) -> bool:
+    """Whether it has anything like a number with an exponent, many digits or many zeros after the point."""
+    alike = encoded.translate(_DIGITS_AS_ZEROS)
+    return b"0e" in alike or b"0" * 16 in alike or b"0.00000" in encoded

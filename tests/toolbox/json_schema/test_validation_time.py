@@ -66,6 +66,7 @@ def bracketings(items: int) -> list[Any]:
         ({"properties": {"a": {"uniqueItems": True}}}, {"a": bracketings(3_000)}),
         ({"properties": {"a": {"items": {"type": "null"}}}}, {"a": ["x" * 50] * 15_000}),
         (nested_alternatives(40), {"a": "x" * 10_000}),
+        ({"propertyNames": {"pattern": "^x$"}}, {f"name{n}": [None] * 5 for n in range(620)}),
         ({"properties": {"a": {"items": {"enum": [f"{n}" * 40 for n in range(1_000)]}}}}, {"a": [0] * 300}),
     ],
     ids=lambda value: f"{str(value)[:40]}",
