@@ -223,11 +223,12 @@ def test_head_requires_a_key_like_get(world: PopulatedWorkspace, operation: Oper
         ("cursor=" + "A" * 30, 400),
         ("cursor=" + "A" * 60_000, 400),
         ("cursor=" + quote("ключ"), 400),
-        ("%00=%00", 200),
-        ("%zz", 200),
-        ("=&&&==", 200),
-        ("nope=" + quote("\ud7ff"), 200),
-        ("a=b&" * 5000, 200),
+        ("%00=%00", 422),
+        ("%zz", 422),
+        ("=&&&==", 422),
+        ("&&&", 200),
+        ("nope=" + quote("\ud7ff"), 422),
+        ("a=b&" * 5000, 422),
     ],
 )
 def test_a_query_is_parsed_strictly_and_never_breaks_anything(
@@ -254,11 +255,14 @@ def test_a_flag_is_true_or_false(world: PopulatedWorkspace, text: str) -> None:
 
 
 def test_a_query_cannot_inject_a_header(workspace: Workspace) -> None:
-    workspace.make_server(), workspace.make_server()
+    """The link to the next page repeats the query."""
+    name = '">;rel="first'
+    workspace.make_server(name=f"{name} 1"), workspace.make_server(name=f"{name} 2")
 
-    response = workspace.admin.get(f"{workspace.servers}?limit=1&x=%0d%0aSet-Cookie:%20a=b&y=%22%3e;rel=%22first%22")
+    split = workspace.admin.get(f"{workspace.servers}?limit=1&q=%0d%0aSet-Cookie:%20a=b")
+    response = workspace.admin.get(workspace.servers, params={"limit": 1, "q": name})
 
-    assert "Set-Cookie" not in response.headers
+    assert "Set-Cookie" not in split.headers
     assert response.links.keys() == {"next"}
     assert response.links["next"]["url"].startswith(f"{workspace.servers}?")
 

@@ -224,6 +224,10 @@ class UnreachableRootKeys(RootKeys):
     def id(self) -> str:
         return self._roots.id
 
+    @property
+    def ids(self) -> frozenset[str]:
+        return self._roots.ids
+
     async def new_data_key(self, context: dict[str, str]) -> tuple[Secret, WrappedKey]:
         return await self._roots.new_data_key(context)
 
