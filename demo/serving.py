@@ -31,6 +31,7 @@ def listening(
         lifespan="on",
         log_config=None,
         access_log=False,
+        proxy_headers=False,
         timeout_keep_alive=int(PATIENCE_SECONDS),  # on a busy machine a test can pause for more than five seconds
     )
     server = uvicorn.Server(config)

@@ -29,7 +29,9 @@ class Authenticator:
         """The principal, whatever partition it belongs to."""
         return (await self._authenticate_anywhere(self._credentials(headers))).principal
 
-    async def authenticate(self, headers: Headers, workspace_id: str, request_id: str) -> WorkspaceContext:
+    async def authenticate(
+        self, headers: Headers, workspace_id: str, request_id: str, client_address: str | None = None
+    ) -> WorkspaceContext:
         """The right to act for this workspace. To a principal of another workspace, this one does not exist."""
         credentials = self._credentials(headers)
         authenticated = await self._authenticate(partition_of(workspace_id), credentials)
@@ -37,26 +39,32 @@ class Authenticator:
             if (await self._authenticate_anywhere(credentials)).principal.scope is Scope.OPERATOR:
                 raise Forbidden("An operator key cannot access what is in a workspace. Use a key of the workspace.")
             raise NotFound
-        return WorkspaceContext(workspace_id, authenticated.principal, authenticated.snapshot, request_id, credentials)
+        return WorkspaceContext(
+            workspace_id, authenticated.principal, authenticated.snapshot, request_id, credentials, client_address
+        )
 
     async def workspace_exists(self, workspace_id: str) -> bool:
         return await self._revisions.open(partition_of(workspace_id)) is not None
 
-    async def reauthorize(self, workspace_id: str, principal_id: str, request_id: str) -> WorkspaceContext | None:
+    async def reauthorize(
+        self, workspace_id: str, principal_id: str, request_id: str, client_address: str | None = None
+    ) -> WorkspaceContext | None:
         """The right to finish what this principal began in an earlier request, with the rights that it has now."""
         partition = partition_of(workspace_id)
         snapshot = await self._revisions.open(partition)
         principal = await self._load(partition, principal_id) if snapshot else None
         if snapshot is None or principal is None or principal.has_expired(self._clock.now()):
             return None
-        return WorkspaceContext(workspace_id, principal, snapshot, request_id)
+        return WorkspaceContext(workspace_id, principal, snapshot, request_id, client_address=client_address)
 
-    async def enter_as_operator(self, principal: Principal, workspace_id: str, request_id: str) -> WorkspaceContext:
+    async def enter_as_operator(
+        self, principal: Principal, workspace_id: str, request_id: str, client_address: str | None = None
+    ) -> WorkspaceContext:
         """For the only thing that an operator may do to a workspace: delete it."""
         snapshot = await self._revisions.open(partition_of(workspace_id))
         if snapshot is None:
             raise NotFound
-        return WorkspaceContext(workspace_id, principal, snapshot, request_id)
+        return WorkspaceContext(workspace_id, principal, snapshot, request_id, client_address=client_address)
 
     async def enter_as_system(self, workspace_id: str, request_id: str) -> WorkspaceContext | None:
         """For background jobs. None if the workspace does not exist."""
@@ -65,9 +73,12 @@ class Authenticator:
             return None
         return WorkspaceContext(workspace_id, SYSTEM_PRINCIPAL, snapshot, request_id)
 
-    async def authenticate_operator(self, headers: Headers, request_id: str) -> OperatorContext:
+    async def authenticate_operator(
+        self, headers: Headers, request_id: str, client_address: str | None = None
+    ) -> OperatorContext:
         credentials = self._credentials(headers)
-        return OperatorContext((await self._authenticate_anywhere(credentials)).principal, request_id, credentials)
+        principal = (await self._authenticate_anywhere(credentials)).principal
+        return OperatorContext(principal, request_id, credentials, client_address)
 
     def _credentials(self, headers: Headers) -> Credentials:
         for scheme in self._schemes:

@@ -23,6 +23,8 @@ class WorkspaceContext:
     request_id: str
     credentials: Credentials | None = None
     """None outside of the principal's own request."""
+    client_address: str | None = None
+    """None outside of requests."""
 
     @property
     def partition(self) -> str:
@@ -45,3 +47,4 @@ class OperatorContext:
     principal: Principal
     request_id: str
     credentials: Credentials | None = None
+    client_address: str | None = None

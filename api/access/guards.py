@@ -43,13 +43,14 @@ class RequiresScope(Guard):
         access: Authenticator = connection.app.state["authenticator"]
         workspace_id = connection.scope["path_params"]["workspace_id"]
         headers = connection.scope["headers"]
-        request_id = connection.scope["state"]["request_id"]
+        state = connection.scope["state"]
+        request_id, client_address = state["request_id"], state["client_address"]
         if not _is_id(workspace_id):
             await access.identify(headers)
             raise NotFound
         if self.operator_too and (principal := await access.identify(headers)).scope is Scope.OPERATOR:
-            return await access.enter_as_operator(principal, workspace_id, request_id)
-        context = await access.authenticate(headers, workspace_id, request_id)
+            return await access.enter_as_operator(principal, workspace_id, request_id, client_address)
+        context = await access.authenticate(headers, workspace_id, request_id, client_address)
         connection.scope["state"]["context"] = context  # the access log names the principal of a refused request too
         self._check(context.principal, connection)
         return context
@@ -68,7 +69,9 @@ class RequiresOperator(Guard):
     async def __call__(self, connection: Connection, _: BaseRouteHandler) -> None:
         access: Authenticator = connection.app.state["authenticator"]
         context = await access.authenticate_operator(
-            connection.scope["headers"], connection.scope["state"]["request_id"]
+            connection.scope["headers"],
+            connection.scope["state"]["request_id"],
+            connection.scope["state"]["client_address"],
         )
         if context.principal.scope is not Scope.OPERATOR:
             raise Forbidden("This operation requires an operator key. Create one with `plugboard setup --operator`.")

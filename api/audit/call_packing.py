@@ -46,7 +46,11 @@ def pack(batch: Sequence[ToolCallRecord]) -> dict[str, Any]:
     texts = dict.fromkeys(chain.from_iterable(rows))
     positions = dict(zip(texts, range(len(texts)), strict=True))
     numbers = ((round(call.at * 1000), call.milliseconds) for call in batch)
+    addresses = [call.client_address for call in batch]
+    places = {address: place for place, address in enumerate(dict.fromkeys(addresses))}
     return {
+        "addresses": list(places),
+        "of": [places[address] for address in addresses] if len(places) > 1 else [],
         "texts": [_storable(text) for text in texts],
         "calls": [
             [*call_numbers, *map(positions.__getitem__, row)] for call_numbers, row in zip(numbers, rows, strict=True)
@@ -56,13 +60,16 @@ def pack(batch: Sequence[ToolCallRecord]) -> dict[str, Any]:
 
 def unpack(workspace_id: str, data: Mapping[str, Any]) -> list[ToolCallRecord]:
     """The calls in the order in which they were packed."""
-    return [_call(workspace_id, row, data["texts"]) for row in data["calls"]]
+    rows = data["calls"]
+    distinct = data.get("addresses", [None])  # records of version 0.1.0 have none
+    addresses = [distinct[position] for position in data.get("of") or [0] * len(rows)]
+    return [_call(workspace_id, row, data["texts"], address) for row, address in zip(rows, addresses, strict=True)]
 
 
-def _call(workspace_id: str, row: Sequence[int], texts: Sequence[str]) -> ToolCallRecord:
+def _call(workspace_id: str, row: Sequence[int], texts: Sequence[str], address: str | None) -> ToolCallRecord:
     at, milliseconds, *positions = row
     *names, actor_type = (texts[position] for position in positions)
-    return ToolCallRecord._make((at / 1000, workspace_id, *names, milliseconds, actor_type))
+    return ToolCallRecord._make((at / 1000, workspace_id, *names, milliseconds, actor_type, address))
 
 
 def _storable(text: str) -> str:

@@ -42,6 +42,7 @@ class ToolCallRecord(NamedTuple):
     """`ok`, `tool_error`, or the kind of failure."""
     milliseconds: int
     actor_type: str
+    client_address: str | None = None
 
     @property
     def texts(self) -> tuple[str, ...]:

@@ -107,5 +107,6 @@ class Journal:
             actor_name=principal.name,
             request_id=ctx.request_id,
             fields=event.fields,
+            client_address=ctx.client_address,
             cause=event.cause,
         )

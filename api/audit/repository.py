@@ -52,6 +52,7 @@ class AuditRecord(Record):
     tool: str | None = None
     outcome: str | None = None
     milliseconds: int | None = None
+    client_address: str | None = None
     cause: str | None = None
 
     @classmethod
@@ -75,6 +76,7 @@ class AuditRecord(Record):
             tool=call.tool,
             outcome=call.outcome,
             milliseconds=call.milliseconds,
+            client_address=call.client_address,
         )
 
     def data(self) -> dict[str, Any]:

@@ -37,6 +37,11 @@ class AuditView(ResponseModel):
     actor: Named
     fields: list[str] = Field(description="The names of the changed fields, never their values.")
     request_id: str
+    client_address: Annotated[str | None, _TEXT] = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="The address from which the request came. Absent for commands, and in records of version 0.1.0.",
+    )
     agent_id: Annotated[str | None, _TEXT] = _of_calls("the agent that offers the tool.")
     tool: Annotated[str | None, _TEXT] = _of_calls("the tool's upstream name; for the generic tool, the method.")
     outcome: Annotated[str | None, _TEXT] = _of_calls(
@@ -61,6 +66,7 @@ class AuditView(ResponseModel):
             actor=Named(type=record.actor_type, id=record.actor_id, name=record.actor_name),
             fields=list(record.fields),
             request_id=record.request_id,
+            client_address=record.client_address,
             agent_id=record.agent_id,
             tool=record.tool,
             outcome=record.outcome,

@@ -153,7 +153,10 @@ async def callback_by_issuer(
 
 def _callback_request(request: AnyRequest, public_urls: PublicUrls, redirect_uri: str) -> CallbackRequest:
     cookies = _browser(request, public_urls).cookie_values
-    return CallbackRequest(redirect_uri, request.query_params.dict(), cookies, request.scope["state"]["request_id"])
+    state = request.scope["state"]
+    return CallbackRequest(
+        redirect_uri, request.query_params.dict(), cookies, state["request_id"], state["client_address"]
+    )
 
 
 @get(

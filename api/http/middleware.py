@@ -13,6 +13,7 @@ from litestar.enums import ScopeType
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 from msgspec import UNSET
 
+from api.http.client_address import ClientAddresses
 from api.http.request_metrics import RequestCollector
 from api.kit.logs import RequestLine
 
@@ -32,11 +33,16 @@ AccessLog = Callable[[RequestLine], None]
 
 class RequestMiddleware:
     def __init__(
-        self, app: ASGIApp, access_log: AccessLog | None = None, metrics: RequestCollector | None = None
+        self,
+        app: ASGIApp,
+        access_log: AccessLog | None = None,
+        metrics: RequestCollector | None = None,
+        addresses: ClientAddresses | None = None,
     ) -> None:
         self._app = app
         self._access_log = access_log
         self._metrics = metrics or RequestCollector()
+        self._client_address = (addresses or ClientAddresses()).of
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != ScopeType.HTTP:
@@ -46,6 +52,7 @@ class RequestMiddleware:
         request_id = _request_id(scope)
         state: dict[str, Any] = scope.setdefault("state", {})
         state["request_id"] = request_id
+        state["client_address"] = self._client_address(scope)
         if scope["method"] == "HEAD":
             state["is_head"] = True
         extra = [*SECURITY_HEADERS, (b"x-request-id", request_id.encode())]
@@ -104,6 +111,7 @@ def _log_line(scope: Scope, method: str, status: int, sent_bytes: int, seconds: 
         status=status,
         bytes=sent_bytes,
         ms=round(seconds * 1000, 2),
+        client_address=scope["state"]["client_address"] or UNSET,
         workspace=getattr(context, "workspace_id", UNSET),
         key=context.principal.id if context else UNSET,
         outcome=state.get("outcome", UNSET),

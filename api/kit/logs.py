@@ -20,7 +20,7 @@ from msgspec import UNSET, UnsetType
 from api.kit.clock import Clock, SystemClock, rfc3339
 
 FIELDS = (
-    *("request_id", "method", "route", "status", "bytes", "ms", "workspace", "key"),
+    *("request_id", "method", "route", "status", "bytes", "ms", "client_address", "workspace", "key"),
     *("server", "agent", "outcome", "cause", "detail"),
 )
 
@@ -49,6 +49,7 @@ class RequestLine(msgspec.Struct):
     status: int | UnsetType = UNSET
     bytes: int | UnsetType = UNSET
     ms: float | UnsetType = UNSET
+    client_address: str | UnsetType = UNSET
     workspace: str | UnsetType = UNSET
     key: str | UnsetType = UNSET
     outcome: str | UnsetType = UNSET

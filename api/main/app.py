@@ -30,6 +30,7 @@ from api.errors import (
     NotFound,
     ServiceUnavailable,
 )
+from api.http.client_address import ClientAddresses
 from api.http.fast_path import FastPath
 from api.http.middleware import AccessLog, RequestMiddleware
 from api.http.openapi.generate import OpenApiCache
@@ -103,7 +104,9 @@ def create_app(
 ) -> ASGIApp:
     counts = RequestCollector()
     app = build_router_app(settings, clock, lookup=lookup, catalog=catalog, trust=trust, counts=counts, workers=workers)
-    return RequestMiddleware(FastPath(app, problem_response), access_log, counts)
+    return RequestMiddleware(
+        FastPath(app, problem_response), access_log, counts, ClientAddresses(settings.trusted_proxies)
+    )
 
 
 def build_router_app(

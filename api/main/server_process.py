@@ -107,8 +107,7 @@ def run(settings: Settings, **options: Any) -> None:
         "port": settings.port,
         "workers": settings.workers,
         "limit_concurrency": settings.max_connections,
-        "proxy_headers": bool(settings.trusted_proxies),
-        "forwarded_allow_ips": settings.trusted_proxies or None,
+        "proxy_headers": False,  # `ClientAddresses` reads them, and takes nothing but addresses
     }
     if settings.workers > 1:
         with _worker_metrics(settings) as folder:

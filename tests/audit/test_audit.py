@@ -87,6 +87,7 @@ def test_a_record_names_actor_target_and_request(workspace: Workspace) -> None:
         "actor": {"type": "api_key", "id": api_key["id"], "name": "The deployer"},
         "fields": [],
         "requestId": response.headers["X-Request-Id"],
+        "clientAddress": "127.0.0.1",
     }
 
 

@@ -57,7 +57,7 @@ def stored(batch: Sequence[ToolCallRecord]) -> list[ToolCallRecord]:
 def test_unpacking_returns_every_call_unchanged(calls: list[ToolCallRecord]) -> None:
     created = list(split_into_batches(calls))
 
-    assert sorted(call for batch in created for call in stored(batch)) == sorted(calls)
+    assert sorted((call for batch in created for call in stored(batch)), key=repr) == sorted(calls, key=repr)
 
 
 @settings(max_examples=50)
@@ -120,3 +120,17 @@ def test_a_write_has_no_more_changes_than_a_store_accepts() -> None:
 
 def test_no_calls_make_no_write() -> None:
     assert list(batch_calls([])) == []
+
+
+def test_calls_keep_the_addresses_of_their_clients() -> None:
+    calls = [CALL._replace(client_address=address) for address in ("203.0.113.9", None, "203.0.113.9", "2001:db8::1")]
+
+    assert stored(calls) == calls
+    assert stored(calls[:1]) == calls[:1]
+
+
+def test_calls_that_were_stored_without_addresses_are_read() -> None:
+    """As version 0.1.0 stored them."""
+    old = {name: value for name, value in pack([CALL, CALL]).items() if name in ("texts", "calls")}
+
+    assert unpack(CALL.workspace_id, old) == [CALL, CALL]

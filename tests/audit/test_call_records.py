@@ -88,7 +88,7 @@ def test_a_call_is_listed_with_actor_tool_and_outcome(any_workspace: Workspace) 
 def test_records_of_changes_omit_the_fields_of_calls(workspace: Workspace) -> None:
     (record, *_) = workspace.admin.get(workspace.audit).json()
 
-    assert record.keys() == {"id", "at", "action", "target", "actor", "fields", "requestId"}
+    assert record.keys() == {"id", "at", "action", "target", "actor", "fields", "requestId", "clientAddress"}
 
 
 def test_a_page_may_begin_inside_a_batch(any_workspace: Workspace) -> None:

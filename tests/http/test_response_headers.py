@@ -94,6 +94,7 @@ def test_a_request_is_a_line_in_the_log(world: PopulatedWorkspace) -> None:
         "method": "GET",
         "route": "/api/workspaces/{workspace_id}/mcp-servers",
         "status": 200,
+        "client_address": "127.0.0.1",
         "workspace": world.workspace.id,
     }
 

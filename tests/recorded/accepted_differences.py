@@ -14,6 +14,7 @@ can be. Prose that the recordings do not contain in the first place is in `prose
 9. A place to return to may have a fragment. The secrets are numbered without that of the new response.
 10. The page of Connect has a second button, Cancel.
 11. Where the browser returns after a failure, the server's id is added to the error.
+12. Records have the address of the client, which is that of the machine.
 """
 
 from __future__ import annotations
@@ -122,6 +123,8 @@ def _is_refusal(record: Json) -> bool:
 
 
 def _comparable_record(record: Json) -> Json:
+    if record.get("clientAddress") == "127.0.0.1":
+        record = {name: value for name, value in record.items() if name != "clientAddress"}
     if record.get("action") in OF_PLUGBOARD and record["actor"]["type"] == "system":
         return {name: value for name, value in record.items() if name not in ("requestId", "cause")}
     return {**record, "tool": AGENTS_NAME.sub("", record["tool"])} if "tool" in record else record

@@ -48,6 +48,7 @@ class CallbackRequest:
     """The values of the browser's cookies of our name."""
 
     request_id: str
+    client_address: str | None
 
     def param(self, name: str) -> str | None:
         """The value of a parameter; None if it is repeated, which RFC 6749 forbids."""
@@ -98,7 +99,7 @@ class AuthorizationCallback:
         if request.callback != pending.redirect_uri:
             raise ConnectFailed("other_service")
         _check_issuer(request, provider)
-        ctx = await reauthorize_initiator(self._authenticator, pending, request.request_id)
+        ctx = await reauthorize_initiator(self._authenticator, pending, request.request_id, request.client_address)
         if pending.client.kind == "registered":  # any response proves that the registration still exists
             await self._oauth_clients.mark_doubted(ctx, provider.identity, pending.client.id, is_doubted=False)
         code = _code(request)

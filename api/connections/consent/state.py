@@ -130,10 +130,10 @@ class StateStore:
 
 
 async def reauthorize_initiator(
-    authenticator: Authenticator, pending: AuthorizationState, request_id: str
+    authenticator: Authenticator, pending: AuthorizationState, request_id: str, client_address: str | None = None
 ) -> WorkspaceContext:
     """The current rights of the API key that started, which may have been revoked or restricted."""
-    ctx = await authenticator.reauthorize(pending.workspace_id, pending.key_id, request_id)
+    ctx = await authenticator.reauthorize(pending.workspace_id, pending.key_id, request_id, client_address)
     if ctx is None or not ctx.principal.scope.includes(Scope.MANAGE):
         raise ConnectFailed("not_allowed")
     return ctx

@@ -82,6 +82,7 @@ def call_record(
         outcome,
         int(seconds * 1000),
         principal.kind,
+        ctx.client_address,
     )
 
 
