@@ -42,6 +42,8 @@ def test_every_variable_is_read() -> None:
         PLUGBOARD_METRICS_PORT="9400",
         PLUGBOARD_METRICS_HOST="10.0.0.2",
         PLUGBOARD_TRUSTED_PROXIES="10.0.0.1",
+        PLUGBOARD_CACHE_MB="512",
+        PLUGBOARD_WORKSPACE_CACHE_MB="32",
         NOTION_OAUTH_CLIENT_ID="id",
         NOTION_OAUTH_CLIENT_SECRET="secret",
         SLACK_OAUTH_CLIENT_ID="id without a secret",
@@ -55,6 +57,7 @@ def test_every_variable_is_read() -> None:
     assert str(parsed.egress) == "internal.example.com, 10.1.0.0/16"
     assert (parsed.workers, parsed.trusted_proxies, parsed.oauth_apps.keys()) == (4, "10.0.0.1", {"NOTION"})
     assert (parsed.metrics_host, parsed.metrics_port, parsed.max_connections) == ("10.0.0.2", 9400, 500)
+    assert parsed.cache_limits == (512_000_000, 32_000_000)
 
 
 def test_an_empty_variable_counts_as_unset() -> None:
@@ -71,6 +74,8 @@ def test_an_empty_variable_counts_as_unset() -> None:
         "MAX_CONNECTIONS",
         "METRICS_PORT",
         "METRICS_HOST",
+        "CACHE_MB",
+        "WORKSPACE_CACHE_MB",
     )
 
     assert settings(**{f"PLUGBOARD_{name}": " " for name in names}) == settings()
@@ -83,6 +88,8 @@ def test_an_empty_variable_counts_as_unset() -> None:
         *(("PLUGBOARD_MAX_CONNECTIONS", text) for text in ("0", "1000001", "many")),
         *(("PLUGBOARD_WORKERS", text) for text in ("0", "65", "two")),
         *(("PLUGBOARD_METRICS_PORT", text) for text in ("on", "-1", "65536", "127.0.0.1:9400")),
+        *(("PLUGBOARD_CACHE_MB", text) for text in ("0", "64MB", "1000001")),
+        ("PLUGBOARD_WORKSPACE_CACHE_MB", "-1"),
         *(("PLUGBOARD_STORE", text) for text in ("foo", "SQLite", "postgresql")),
         *(("PLUGBOARD_TABLE", text) for text in ("a", "two words", "x" * 256)),
         *(("PLUGBOARD_DYNAMODB_ENDPOINT", text) for text in ("localhost:8000", "ftp://x", "http://")),

@@ -9,6 +9,7 @@ from api.access.context import OperatorContext, WorkspaceContext, partition_of
 from api.access.principal import SYSTEM_PRINCIPAL, AuthenticationScheme, Credentials, Headers, Principal, Scope
 from api.access.principal_cache import PrincipalCache
 from api.errors import Forbidden, NotFound, Unauthorized
+from api.kit.cache.memory import CacheMemory
 from api.kit.clock import Clock
 from api.kit.storage.revision_cache import RevisionCache, Snapshot
 
@@ -19,11 +20,17 @@ class Authenticated(NamedTuple):
 
 
 class Authenticator:
-    def __init__(self, schemes: Sequence[AuthenticationScheme], revisions: RevisionCache, clock: Clock) -> None:
+    def __init__(
+        self,
+        schemes: Sequence[AuthenticationScheme],
+        revisions: RevisionCache,
+        clock: Clock,
+        memory: CacheMemory | None = None,
+    ) -> None:
         self._schemes = schemes
         self._revisions = revisions
         self._clock = clock
-        self._cache = PrincipalCache()
+        self._cache = PrincipalCache(memory)
 
     async def identify(self, headers: Headers) -> Principal:
         """The principal, whatever partition it belongs to."""

@@ -10,10 +10,12 @@ import hashlib
 from dataclasses import dataclass
 
 from api.access.principal import Principal
-from api.kit.lru import LruCache
+from api.kit.cache.heap_size import heap_size
+from api.kit.cache.memory import CacheMemory, OwnedCache
 from api.kit.storage.revision_cache import Snapshot
 
-MAX_PRINCIPALS = 10_000
+PRINCIPAL_BYTES = 1500
+"""Of a principal that is not limited to agents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +25,15 @@ class CachedPrincipal:
 
 
 class PrincipalCache:
-    def __init__(self, at_most: int = MAX_PRINCIPALS) -> None:
-        self._entries: LruCache[bytes, CachedPrincipal] = LruCache(at_most)
+    def __init__(self, memory: CacheMemory | None = None) -> None:
+        self._entries: OwnedCache[bytes, CachedPrincipal] = OwnedCache(memory or CacheMemory(), "principals")
 
     def get(self, partition: str, credentials: str) -> CachedPrincipal | None:
         return self._entries.get(_digest(partition, credentials))
 
     def put(self, snapshot: Snapshot, credentials: str, principal: Principal) -> None:
-        self._entries.put(_digest(snapshot.partition, credentials), CachedPrincipal(snapshot.revision, principal))
+        digest, size = _digest(snapshot.partition, credentials), PRINCIPAL_BYTES + heap_size(principal.agent_ids)
+        self._entries.put(snapshot.partition, digest, CachedPrincipal(snapshot.revision, principal), size)
 
 
 def _digest(partition: str, credentials: str) -> bytes:

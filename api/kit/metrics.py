@@ -17,6 +17,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_late
 from prometheus_client.registry import Collector, CollectorRegistry
 from prometheus_client.utils import floatToGoString
 
+from api.kit.cache.memory import CacheUse
 from api.kit.jobs import JobStatus
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
@@ -50,6 +51,10 @@ class Metrics:
         """The runs of background jobs; `status` is read at each collection."""
         self.registry.register(_JobCollector(status))
 
+    def caches(self, uses: Sequence[CacheUse]) -> None:
+        """What caches hold; `uses` is read at each collection."""
+        self.registry.register(_CacheCollector(uses))
+
     def text(self) -> bytes:
         return generate_latest(self.registry)
 
@@ -62,6 +67,24 @@ class _Counted(Collector):
 
     def collect(self) -> Iterator[CounterMetricFamily]:
         yield CounterMetricFamily(self._name, self._description, value=self._value())
+
+
+class _CacheCollector(Collector):
+    def __init__(self, uses: Sequence[CacheUse]) -> None:
+        self._uses = uses
+
+    def collect(self) -> Iterator[Metric]:
+        held = GaugeMetricFamily("plugboard_cache_bytes", "What caches hold, estimated.", labels=["cache"])
+        evicted = CounterMetricFamily(
+            "plugboard_cache_evictions",
+            "Entries that had to go because a workspace, or the process, was at its bound.",
+            labels=["cache", "bound"],
+        )
+        for use in self._uses:
+            held.add_metric([use.name], use.size)
+            evicted.add_metric([use.name, "workspace"], use.evicted_by_workspace)
+            evicted.add_metric([use.name, "process"], use.evicted_by_process)
+        yield from (held, evicted)
 
 
 class _Read(Collector):

@@ -21,6 +21,7 @@ from api.audit.call_log import CallLog
 from api.audit.journal import Journal
 from api.connections.client_repository import client_secret_use_key
 from api.connections.registration_pruner import RegistrationPruner
+from api.kit.cache.memory import CacheMemory
 from api.kit.clock import Clock, SystemClock
 from api.kit.crypto.data_keys import KeyRing
 from api.kit.crypto.kms_root_keys import KmsRootKeys, kms_client
@@ -50,6 +51,7 @@ from api.services.service import ServiceList
 from api.toolbox.calling.bulkheads import Bulkheads
 from api.toolbox.calling.circuit_breakers import CircuitBreakers
 from api.toolbox.credentials.static import CredentialStore
+from api.toolbox.listing.caches import RenderedListCache, ToolboxCache
 from api.toolbox.metrics import ToolCallCollector
 from api.toolbox.protocol_repository import protocol_key
 from api.toolbox.runtime import ToolRuntime
@@ -124,13 +126,13 @@ async def build_container(
     jobs, egress = BackgroundJobs(clock, JobLease(store, SYSTEM, clock)), settings.reachable
     peppers, keys, last_used = Peppers(vault), ApiKeyRepository(store), LastUsedRecorder(store, clock)
     rules, key_maker, journal = Rules(catalog, egress), KeyMaker(peppers, clock), Journal(store, clock)
-    authenticator = Authenticator([ApiKeyScheme(keys, peppers, last_used)], RevisionCache(store), clock)
-    outbound = HttpClient(egress, names=Resolver(lookup), trust=trust)
+    memory, outbound = CacheMemory(*settings.cache_limits), HttpClient(egress, names=Resolver(lookup), trust=trust)
+    authenticator = Authenticator([ApiKeyScheme(keys, peppers, last_used)], RevisionCache(store, memory), clock, memory)
     shared = SharedDeps(settings, store, vault, journal, clock, authenticator, lookup)
     connections = build_connections(shared, outbound, catalog)
     service_dir = service_directory(settings, catalog, connections.auth_http.vendors)
     credentials, ticker = CredentialStore(vault, egress, connections.tokens, clock), Ticker(asyncio.get_running_loop())
-    runtime = build_tool_runtime(ToolsetDeps(store, outbound, egress, credentials, service_dir, clock, ticker), jobs)
+    deps = ToolsetDeps(store, outbound, egress, credentials, service_dir, clock, ticker)
     return Container(
         settings=settings,
         clock=clock,
@@ -140,7 +142,7 @@ async def build_container(
         vault=vault,
         journal=journal,
         jobs=jobs,
-        runtime=runtime,
+        runtime=build_tool_runtime(deps, memory, jobs),
         api_keys=keys,
         last_used=last_used,
         authenticator=authenticator,
@@ -188,9 +190,9 @@ async def _refuse_an_unfinished_copy(store: Store) -> None:
         raise InvalidSetting("PLUGBOARD_STORE", "the store is an unfinished copy: run `plugboard store copy` again.")
 
 
-def build_tool_runtime(deps: ToolsetDeps, jobs: BackgroundJobs) -> ToolRuntime:
+def build_tool_runtime(deps: ToolsetDeps, memory: CacheMemory, jobs: BackgroundJobs) -> ToolRuntime:
     runtime = ToolRuntime(
-        ToolsetRegistry(deps),
+        ToolsetRegistry(deps, memory),
         deps.outbound,
         CircuitBreakers(deps.clock),
         Bulkheads(),
@@ -199,7 +201,10 @@ def build_tool_runtime(deps: ToolsetDeps, jobs: BackgroundJobs) -> ToolRuntime:
         ToolCallCollector(),
         deps.clock,
         deps.ticker,
+        ToolboxCache(memory),
+        RenderedListCache(memory),
     )
+    runtime.metrics.caches(memory.uses)
     register_calls(runtime)
     runtime.metrics.jobs(jobs.status)
     return runtime

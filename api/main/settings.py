@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
+from api.kit.cache.memory import OWNER_BYTES, PROCESS_BYTES
 from api.kit.crypto.secret import Secret
 from api.kit.egress.policy import EgressPolicy, InvalidEgressPolicy
 from api.kit.storage.postgres.address import PostgresAddress
 from api.main.postgres_url import InvalidPostgresUrl, parse_postgres_url
 
 PREFIX = "PLUGBOARD_"
+MB = 1_000_000
+MAX_CACHE_MB = 1_000_000
 MAX_PORT = 65_535
 USUAL_PORT = 8400
 MAX_WORKERS = 64
@@ -66,6 +69,9 @@ class Settings:
     metrics_port: int = 0
     metrics_host: str = "127.0.0.1"
     trusted_proxies: str = ""
+    cache_limits: tuple[int, int] = (PROCESS_BYTES, OWNER_BYTES)
+    """The bytes that caches may hold in one process, and of one workspace."""
+
     oauth_apps: Mapping[str, OAuthApp] = field(default_factory=dict)
     """OAuth apps by the prefix of their service (`NOTION`); only those with client id and client secret."""
 
@@ -143,6 +149,10 @@ class Settings:
             metrics_port=read.number("PLUGBOARD_METRICS_PORT", 0, 0, MAX_PORT),
             metrics_host=read.text("PLUGBOARD_METRICS_HOST", "127.0.0.1"),
             trusted_proxies=read.networks("PLUGBOARD_TRUSTED_PROXIES"),
+            cache_limits=(
+                read.megabytes("PLUGBOARD_CACHE_MB", PROCESS_BYTES),
+                read.megabytes("PLUGBOARD_WORKSPACE_CACHE_MB", OWNER_BYTES),
+            ),
             oauth_apps=read.oauth_apps(),
             addresses=read.addresses(),
             return_origins=read.origins("PLUGBOARD_RETURN_ORIGINS"),
@@ -175,6 +185,9 @@ class _Reader:
         if text not in STORES:
             raise InvalidSetting(name, "must be `sqlite`, `postgres` or `dynamodb`.")
         return STORES[text]
+
+    def megabytes(self, name: str, default: int) -> int:
+        return self.number(name, default // MB, 1, MAX_CACHE_MB) * MB
 
     def matching(self, name: str, default: str, form: re.Pattern[str]) -> str:
         text = self.text(name, default)

@@ -6,9 +6,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from api.agents.agent import Agent
+from api.kit.cache.heap_size import heap_size
 from api.servers.server import Exposure, Server
 from api.toolbox.tool_names import GENERIC_PREFIX, PREFIX
 from api.toolbox.toolsets.naming_scheme import SCHEMES, NamingScheme, naming_of
+
+SERVER_BYTES = 2000
+"""What a server in a toolbox takes besides its record and the names of its tools."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,10 @@ class EnabledServer:
             return cls(server, naming, None, None)
         aliases = frozenset(naming.tool_name(server.slug, name) for name in names)
         return cls(server, naming, frozenset(names), aliases)
+
+    @property
+    def size(self) -> int:
+        return SERVER_BYTES + heap_size(self.server.encode()) + heap_size(self.names) + heap_size(self.aliases)
 
     @property
     def has_generic(self) -> bool:
@@ -67,6 +75,11 @@ class Toolbox:
             {share.server.id: share for share in shares},
             {share.server.slug: share for share in shares},
         )
+
+    @property
+    def size(self) -> int:
+        """In bytes. Counts the records too, although they may also be cached as such."""
+        return heap_size(self.agent.encode()) + sum(share.size for share in self.servers)
 
     def owner(self, name: str) -> EnabledServer | None:
         """The server that the name points to, whether or not the agent may call such a tool."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from api.audit.call_log import CallLog
 from api.kit.clock import Clock
@@ -28,8 +28,8 @@ class ToolRuntime:
     call_metrics: ToolCallCollector
     clock: Clock
     ticker: Ticker
-    toolboxes: ToolboxCache = field(default_factory=ToolboxCache)
-    lists: RenderedListCache = field(default_factory=RenderedListCache)
+    toolboxes: ToolboxCache
+    lists: RenderedListCache
 
     def breaker(self, workspace_id: str, server: Server) -> CircuitBreaker:
         """A changed server starts with a new one."""

@@ -16,7 +16,6 @@ from api.servers.service import ServerService
 from api.toolbox.agent_toolbox import EnabledServer, Toolbox
 from api.toolbox.composition import toolset_for
 from api.toolbox.health import ServerHealth, check_server
-from api.toolbox.listing.caches import RenderedList
 from api.toolbox.listing.client_formats import FORMATS, Format, render
 from api.toolbox.listing.tool_list import SourceCollector, ToolList, agent_list, fresh_until, server_list
 from api.toolbox.missing_tools import missing_tool_text
@@ -73,7 +72,7 @@ class ToolboxService:
         body = cache.get(toolbox, form, sources)
         if body is None:
             body = await render(await agent_list(toolbox, sources), FORMATS[form])
-        cache.put(form, RenderedList(toolbox, sources, body, version, fresh_until(sources)))
+        cache.put(toolbox, form, sources, body, version, fresh_until(sources))
         return body
 
     async def list_server_tools(self, server_id: str, *, refresh: bool) -> ToolList:

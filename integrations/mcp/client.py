@@ -18,6 +18,9 @@ from integrations.mcp.server_requests import NOBODY, Respondent
 from integrations.mcp.session import HEADER_MISMATCH, Era, McpSession, Wait, no_longer_fits, was_refused_unread
 from integrations.mcp.tools import ListedTools, listed
 
+PATH_BYTES = 400
+STEP_BYTES = 100
+
 
 class McpClient:
     """One server with one set of credentials, for concurrent use. Connects for the first request.
@@ -41,6 +44,7 @@ class McpClient:
         self._connecting = asyncio.Lock()
         self._was_confirmed = False
         self._paths: dict[str, Paths] = {}
+        self._paths_size = 0
 
     @property
     def era(self) -> Era | None:
@@ -50,6 +54,11 @@ class McpClient:
     @property
     def _is_modern(self) -> bool:
         return self._era is not None and self._era.kind == "modern"
+
+    @property
+    def size(self) -> int:
+        """The memory of what it keeps of the list of tools, in bytes: an estimate."""
+        return self._paths_size
 
     async def call(self, method: str, params: Mapping[str, Any] | None = None) -> Json:
         if method == "tools/call":
@@ -61,6 +70,7 @@ class McpClient:
         tools = await listed(lambda params: self.call("tools/list", params), with_headers=self._is_modern)
         if self._is_modern:
             self._paths = {tool["name"]: paths for tool in tools.tools if (paths := _paths_of(tool))}
+            self._paths_size = sum(map(_size, self._paths.values()))
         return tools
 
     def call_tool(
@@ -149,6 +159,10 @@ def _paths_of(tool: Mapping[str, Any]) -> Paths:
         return annotated_paths(tool.get("inputSchema"))
     except BadAnnotation:
         return {}
+
+
+def _size(paths: Paths) -> int:
+    return sum(PATH_BYTES + sum(STEP_BYTES + len(step) for step in path) for path in paths.values())
 
 
 def _wants_other_headers(outcome: RpcOutcome) -> bool:

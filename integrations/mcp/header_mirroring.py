@@ -13,6 +13,8 @@ PREFIX = "Mcp-Param-"
 Paths = Mapping[str, tuple[str, ...]]
 """The path of its value in the arguments, by the name of a header."""
 
+MAX_HEADERS = 64
+MAX_STEPS = 32
 _NAME_PARAMETERS = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}")
 _SAFE = re.compile(r"[\t\x20-\x7e]*")
@@ -55,6 +57,8 @@ def annotated_paths(schema: object) -> Paths:
         if name.lower() in used_names:
             raise BadAnnotation(f"two parameters use the header {name}")
         used_names.add(name.lower())
+        if len(used_names) > MAX_HEADERS or len(path or ()) > MAX_STEPS:
+            raise BadAnnotation(f"it has more than {MAX_HEADERS} of them, or one more than {MAX_STEPS} levels deep")
         paths[name] = path or ()
     return paths
 

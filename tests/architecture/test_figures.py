@@ -37,8 +37,9 @@ from api.toolbox.listing.client_formats import OPENAI_DESCRIPTION
 from api.toolbox.output.results import MAX_BLOCKS, MAX_MEDIA, MAX_STRUCTURED, MAX_TEXT
 from api.toolbox.service import LIST_SECONDS
 from api.toolbox.tool_names import NAME_PATTERN
+from api.toolbox.toolsets.listed_tool import LONGEST_TOOL
 from api.toolbox.toolsets.registry import IDLE_SECONDS
-from api.toolbox.toolsets.tool_catalog import FRESH_SECONDS, LONGEST_TEXT, LONGEST_TOOL, USABLE_SECONDS
+from api.toolbox.toolsets.tool_catalog import FRESH_SECONDS, LONGEST_TEXT, USABLE_SECONDS
 from api.upstream_http import LIMITS
 from bench import comparisons, plan
 from integrations.mcp.tools import MAX_BYTES, MAX_TOOLS

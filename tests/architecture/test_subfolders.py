@@ -11,8 +11,9 @@ Edge = tuple[str, str]
 
 # A sub-folder may import the loose modules of its folder, and these sub-folders beside it.
 MAY_IMPORT: dict[str, set[str]] = {
-    "api.kit.storage": set(),
-    "api.kit.crypto": {"api.kit.storage"},
+    "api.kit.cache": set(),
+    "api.kit.storage": {"api.kit.cache"},
+    "api.kit.crypto": {"api.kit.storage", "api.kit.cache"},
     "api.kit.egress": set(),
     "api.kit.http_client": {"api.kit.egress"},
     "api.http.server": set(),

@@ -127,7 +127,7 @@ def test_every_format_of_a_list_is_named() -> None:
 def test_exactly_the_variables_that_are_read_are_documented() -> None:
     documented = {
         name
-        for title in ("Serving", "Storage", "Root keys", "Connect", "Private networks")
+        for title in ("Serving", "Limits", "Storage", "Root keys", "Connect", "Private networks")
         for name in first_column(CONFIGURATION, title)
     }
     of_services = {name.removeprefix("{SERVICE}_") for name in first_column(CONFIGURATION, "Services")}

@@ -19,6 +19,7 @@ PARTITION_BUILDERS = {
     "api/access/context.py",  # its home
     "api/access/authenticator.py",  # from the path of the request with its key, or for background jobs
     "api/workspaces/service.py",  # of the workspace that it makes
+    "api/toolbox/listing/caches.py",  # whose share of the memory an entry counts for
     "api/workspaces/repository.py",  # for operators: the list of workspaces, and clearing away what a deleted one left
     "api/main/commands.py",  # for the operator at the machine: keys of all workspaces, or of the one that was named
 }
@@ -35,6 +36,7 @@ CONTEXT_READERS = {
     "api/servers/config_sealing.py",  # to seal for the workspace, and to open what it merges
     "api/workspaces/service.py",  # to destroy the data keys of the workspace
     "api/toolbox/protocol_repository.py",
+    "api/toolbox/toolsets/registry.py",  # whose share of the memory a toolset counts for
     "api/toolbox/credentials/static.py",  # to open what is sealed for the workspace
     "api/connections/repository.py",
     "api/connections/client_repository.py",

@@ -38,6 +38,8 @@ FACT = re.compile(r"`[^`]+`|[0-9]+")
 """What must stay in a text: quoted names and values, and numbers."""
 DEFINITIONS = "#/$defs/"
 NEW_METRICS: Json = {
+    "plugboard_cache_bytes": {"type": "gauge"},
+    "plugboard_cache_evictions": {"type": "counter"},
     "plugboard_job_last_success_timestamp_seconds": {"type": "gauge"},
     "plugboard_job_running": {"type": "gauge"},
     "plugboard_job_runs": {"type": "counter"},
@@ -48,7 +50,7 @@ NEW_METRICS: Json = {
     "plugboard_root_keys_missing": {"type": "gauge"},
     "plugboard_workers": {"type": "gauge"},
 }
-"""They count jobs in the background, requests and connections, so their values are not compared."""
+"""They count jobs in the background, requests, connections and memory, so their values are not compared."""
 OF_PLUGBOARD = ("server.reconnect_required", "server.scopes_needed")
 NEW_OUTCOMES = ("not_allowed", "disabled")
 AGENTS_NAME = re.compile(r"^mcp_[a-z0-9-]+_")

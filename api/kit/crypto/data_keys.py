@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from api.kit.cache.lru import LruCache
 from api.kit.clock import Clock, rfc3339
 from api.kit.crypto.envelope import CannotOpen, from_text, to_text
 from api.kit.crypto.root_keys import RootKeys, WrappedKey
 from api.kit.crypto.secret import Secret
-from api.kit.lru import LruCache
 from api.kit.storage.conflict_retry import retry_on_conflict
 from api.kit.storage.records import NOT_STORED, Record
 from api.kit.storage.store import Change, Check, Conflict, Delete, IfAbsent, IfPresent, IfVersion, Item, Key, Put, Store

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from api.kit.lru import LruCache
+from api.kit.cache.heap_size import heap_size
+from api.kit.cache.lru import LruCache
+from api.kit.cache.memory import CacheMemory, OwnedCache
 from api.kit.storage.store import Item, Key, Store, SyncReads
 from api.kit.tasks import BackgroundTasks
 
 REVISION = "REVISION"
-REMEMBERED_ITEMS = 20_000
-REMEMBERED_BYTES = 64_000_000  # as stored; a rendered item takes several times as much
+REMEMBERED_PARTITIONS = 20_000
 S = TypeVar("S")
 T = TypeVar("T")
 
@@ -49,16 +50,15 @@ class Snapshot:
 class _Rendered(NamedTuple):
     revision: int
     value: Any
-    size: int
 
 
 class RevisionCache:
-    def __init__(self, store: Store, at_most: int = REMEMBERED_ITEMS, bytes_at_most: int = REMEMBERED_BYTES) -> None:
+    """What is held of a partition counts as the partition's, with the size of the item as it is decoded."""
+
+    def __init__(self, store: Store, memory: CacheMemory | None = None) -> None:
         self._store = store
-        self._rendered: LruCache[tuple[Key, object], _Rendered] = LruCache(
-            at_most, bytes_at_most, lambda rendered: rendered.size
-        )
-        self._snapshots: LruCache[str, Snapshot] = LruCache(at_most)
+        self._rendered: OwnedCache[tuple[Key, object], _Rendered] = OwnedCache(memory or CacheMemory(), "records")
+        self._snapshots: LruCache[str, Snapshot] = LruCache(REMEMBERED_PARTITIONS)
         self._this_turn = TurnReads(store) if isinstance(store, SyncReads) else None
         self._read_revision = CoalescedReads(self._revision)
 
@@ -101,7 +101,7 @@ class RevisionCache:
         read, show = how
         value = show(read(item))
         if item.expires_at is None:  # no revision announces that an item expires
-            self._rendered.put((key, how), _Rendered(revision, value, item.size))
+            self._rendered.put(key.pk, (key, how), _Rendered(revision, value), heap_size(item.data))
         return value
 
     async def _revision(self, partition: str) -> int | None:

@@ -34,7 +34,7 @@ class ToolList:
     unavailable: Sequence[UnavailableServer]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class NoTools:
     """The reason why a server adds no tools to a list."""
 

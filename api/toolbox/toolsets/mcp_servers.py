@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from api.access.context import WorkspaceContext
 from api.kit.deadline import Deadline
@@ -25,8 +26,15 @@ MAX_INFO = 200
 
 
 class McpServers(ServerKind):
-    def __init__(self, deps: ToolsetDeps, version: ListVersion, close_later: Callable[[Toolset], None]) -> None:
+    def __init__(
+        self,
+        deps: ToolsetDeps,
+        version: ListVersion,
+        close_later: Callable[[Toolset], None],
+        recount: Callable[[str, McpToolset], None],
+    ) -> None:
         self._deps = deps
+        self._recount = recount
         self._version = version
         self._close_later = close_later
 
@@ -78,7 +86,18 @@ class McpServers(ServerKind):
             await protocols.keep(server, era)
 
         large_results = LargeResults(deps.conversion, ctx.workspace_id)
-        return McpToolset(server, credentials, client, deps.clock, deps.ticker, keep_era, self._version, large_results)
+        recount = partial(self._recount, ctx.workspace_id)
+        return McpToolset(
+            server,
+            credentials,
+            client,
+            deps.clock,
+            deps.ticker,
+            keep_era,
+            self._version,
+            large_results,
+            recount=recount,
+        )
 
 
 def _report(toolset: McpToolset, tool_count: int, left_out: int) -> ServerReport:

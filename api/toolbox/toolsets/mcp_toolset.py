@@ -7,6 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, TypeVar
+from weakref import WeakMethod
 
 from api.kit.clock import Clock
 from api.kit.deadline import Deadline, Ticker
@@ -19,7 +20,7 @@ from api.toolbox.output.conversion import Conversion, LargeResults
 from api.toolbox.output.tool_result import ToolResult
 from api.toolbox.toolsets.generic_tool import GENERIC_TOOL
 from api.toolbox.toolsets.tool_catalog import ListVersion, ToolCatalog
-from api.toolbox.toolsets.toolset import ToolCall, Toolset
+from api.toolbox.toolsets.toolset import ToolCall, Toolset, open_size
 from integrations import Era, McpClient, StatusRefused, UnreadableResponse, UpstreamError
 
 UNKNOWN_TOOL_CODES = (-32601, -32602)
@@ -44,6 +45,8 @@ class McpToolset(Toolset):
         on_era: OnEra,
         version: ListVersion,
         large_results: LargeResults,
+        *,
+        recount: Callable[[McpToolset], None],
     ) -> None:
         self.server = server
         self._credentials = credentials
@@ -53,6 +56,7 @@ class McpToolset(Toolset):
         self._on_era = on_era
         self._version = version
         self._large_results = large_results
+        self._recount = recount
         self._era = client.era
         self._tools: ToolCatalog | None = None
         self._listing: asyncio.Task[ToolCatalog] | None = None
@@ -62,6 +66,10 @@ class McpToolset(Toolset):
     @property
     def era(self) -> Era | None:
         return self._client.era
+
+    @property
+    def size(self) -> int:
+        return open_size(self.server) + self._client.size + (self._tools.size if self._tools else 0)
 
     @property
     def redact(self) -> Redactor:
@@ -160,7 +168,8 @@ class McpToolset(Toolset):
     async def _list(self) -> ToolCatalog:
         with Deadline(self._ticker, self.server.timeout_seconds).enforce():
             listed = await self._with_valid_credentials(self._client.list_tools)
-        tools = await ToolCatalog.of(listed, self._clock.monotonic(), self._credentials.redact)
+        now, redact = self._clock.monotonic(), self._credentials.redact
+        tools = await ToolCatalog.of(listed, now, redact, _weakly(self._changed_size))
         self._replace(tools)
         await self._keep_era()
         return tools
@@ -168,6 +177,10 @@ class McpToolset(Toolset):
     def _replace(self, tools: ToolCatalog) -> None:
         self._tools = tools
         self._version.number += 1
+        self._changed_size()
+
+    def _changed_size(self) -> None:
+        self._recount(self)
 
     async def _keep_era(self) -> None:
         if self._client.era is not self._era and self._client.era is not None:
@@ -178,6 +191,17 @@ class McpToolset(Toolset):
         """The server may have other tools now, so the next caller fetches the list again."""
         if getattr(error, "code", None) in UNKNOWN_TOOL_CODES and self._tools is not None:
             self._replace(self._tools.as_stale())
+
+
+def _weakly(method: Callable[[], None]) -> Callable[[], None]:
+    """A tool must not refer to its toolset: a circle would keep megabytes until the next full garbage collection."""
+    reference = WeakMethod(method)
+
+    def call() -> None:
+        if (alive := reference()) is not None:
+            alive()
+
+    return call
 
 
 def _log_failure(server_id: str, task: asyncio.Task[ToolCatalog]) -> None:

@@ -24,6 +24,10 @@ class OnDemandToolset(Toolset):
         self._toolset: Toolset | None = None
 
     @property
+    def size(self) -> int:
+        return self._toolset.size if self._toolset else 0
+
+    @property
     def redact(self) -> Redactor:
         return self._toolset.redact if self._toolset else NO_SECRETS
 

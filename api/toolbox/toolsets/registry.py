@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass
 
 from api.access.context import WorkspaceContext
+from api.kit.cache.memory import CacheMemory, OwnedCache
 from api.kit.tasks import BackgroundTasks
 from api.servers.server import EXTERNAL, Server
 from api.toolbox.toolsets.connected_services import ConnectedServices
 from api.toolbox.toolsets.dependencies import ToolsetDeps
 from api.toolbox.toolsets.mcp_servers import McpServers
+from api.toolbox.toolsets.mcp_toolset import McpToolset
 from api.toolbox.toolsets.server_kind import ServerKind
 from api.toolbox.toolsets.tool_catalog import ListVersion, ToolCatalog
 from api.toolbox.toolsets.toolset import Toolset
@@ -20,7 +21,6 @@ from integrations import UpstreamError
 
 IDLE_SECONDS = 300.0
 SWEEP_SECONDS = 30.0
-MAX_OPEN = 2000
 SHUTDOWN_SECONDS = 3.0
 """When the process ends, no call is under way: only sessions are left to be closed."""
 CLOSE_SECONDS = 40.0
@@ -38,12 +38,12 @@ class _Entry:
 
 
 class ToolsetRegistry:
-    def __init__(self, deps: ToolsetDeps) -> None:
+    def __init__(self, deps: ToolsetDeps, memory: CacheMemory) -> None:
         self.list_version = ListVersion()
-        self._mcp_servers = McpServers(deps, self.list_version, self.close_later)
+        self._mcp_servers = McpServers(deps, self.list_version, self.close_later, self._recount)
         self._services = ConnectedServices(deps)
         self._clock = deps.clock
-        self._open: OrderedDict[Key, _Entry] = OrderedDict()  # in the order of their last use
+        self._open: OwnedCache[Key, _Entry] = OwnedCache(memory, "toolsets", self._evicted)
         self._closing = BackgroundTasks()
         self._sweeper: asyncio.Task[None] | None = None
 
@@ -63,7 +63,6 @@ class ToolsetRegistry:
             self._drop(key)
             return None
         entry.used_at = self._clock.monotonic()
-        self._open.move_to_end(key)
         return entry.toolset
 
     def known_tools(self, ctx: WorkspaceContext, server: Server) -> ToolCatalog | None:
@@ -86,7 +85,7 @@ class ToolsetRegistry:
     async def close(self) -> None:
         if self._sweeper:
             self._sweeper.cancel()
-        for key in list(self._open):
+        for key, _ in list(self._open.items()):
             self._drop(key)
         await self._closing.finish(SHUTDOWN_SECONDS)
 
@@ -96,17 +95,26 @@ class ToolsetRegistry:
         if other is not None:
             self.close_later(toolset)
             return other
-        self._open[ctx.workspace_id, server.id] = _Entry(toolset, server, self._clock.monotonic())
+        entry = _Entry(toolset, server, self._clock.monotonic())
+        self._open.put(ctx.partition, (ctx.workspace_id, server.id), entry, toolset.size)
         self._sweep()
         return toolset
 
     def _drop(self, key: Key) -> None:
-        self.close_later(self._open.pop(key).toolset)
+        if (entry := self._open.pop(key)) is not None:
+            self.close_later(entry.toolset)
+
+    def _evicted(self, entry: _Entry) -> None:
+        self.close_later(entry.toolset)
+
+    def _recount(self, workspace_id: str, toolset: McpToolset) -> None:
+        key = (workspace_id, toolset.server.id)
+        entry = self._open.peek(key)
+        if entry is not None and entry.toolset is toolset:
+            self._open.resize(key, toolset.size)
 
     def _sweep(self) -> None:
-        """Closes the oldest beyond the limit at once, and idle ones from time to time while any are open."""
-        while len(self._open) > MAX_OPEN:
-            self._drop(next(iter(self._open)))
+        """Closes idle ones from time to time while any are open."""
         if self._sweeper is None or self._sweeper.done():
             self._sweeper = asyncio.create_task(self._sweep_on())
 

@@ -20,7 +20,7 @@ from api.toolbox.output.conversion import LargeResults
 from api.toolbox.output.sanitize import safe_line
 from api.toolbox.output.tool_result import Failure, FailureKind, ToolResult
 from api.toolbox.toolsets.tool_catalog import CatalogTool, ToolCatalog
-from api.toolbox.toolsets.toolset import ToolCall, Toolset
+from api.toolbox.toolsets.toolset import ToolCall, Toolset, open_size
 from api.upstream_http import UpstreamHttp
 from integrations import (
     Params,
@@ -97,6 +97,11 @@ class ServiceToolset(Toolset):
         self._large_results = large_results
         self._busy = 0
         self._left = asyncio.Event()
+
+    @property
+    def size(self) -> int:
+        """The tools are part of Plugboard."""
+        return open_size(self.server)
 
     @property
     def redact(self) -> Redactor:

@@ -13,8 +13,10 @@ from api.kit.redaction import NO_SECRETS, Redactor
 from api.kit.turns import Pieces
 from api.toolbox.json_schema.normalise import normalise
 from api.toolbox.json_schema.validation import Validator
-from api.toolbox.output.sanitize import PART, clean, clean_json, shortened
+from api.toolbox.json_schema.validator_size import validator_size
+from api.toolbox.output.sanitize import shortened
 from api.toolbox.tool_names import tool_name
+from api.toolbox.toolsets.listed_tool import used_fields, without_secrets
 from integrations import ListedTools
 
 FRESH_SECONDS = 300.0
@@ -22,8 +24,11 @@ FRESH_SECONDS = 300.0
 LONGEST_HOLD = 24 * 3600.0
 USABLE_SECONDS = 3600.0
 """How long a list that is no longer fresh is still shown while a new one is fetched."""
+TOOL_BYTES = 1700
+"""What a tool takes besides its texts: the object, and its places in the list and in the maps of names."""
 LONGEST_TEXT = 20_000
-LONGEST_TOOL = 500_000
+
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +56,27 @@ class ParsedArguments(NamedTuple):
 
 
 class CatalogTool:
-    """A listed tool. What is derived from it is computed once, on first use."""
+    """A listed tool, and its normalised schema, as JSON: decoded, they take up to twenty times as much memory.
 
-    def __init__(self, listed: Mapping[str, Any]) -> None:
-        self.listed = listed
+    What is derived from it is computed once, on first use.
+    """
+
+    def __init__(self, listed: Mapping[str, Any], on_growth: Callable[[], None] = lambda: None) -> None:
         self.name: str = listed["name"]
+        self._json = _encode(listed)
+        self._schema: bytes | None = None
+        self._validator_size = 0
+        self._on_growth = on_growth
+
+    @property
+    def listed(self) -> dict[str, Any]:
+        return _decode(self._json)
+
+    @property
+    def size(self) -> int:
+        """In bytes: an estimate."""
+        texts = 2 * len(self.name) + len(self._json) + len(self._schema or b"")
+        return TOOL_BYTES + texts + self._validator_size
 
     @property
     def output_schema(self) -> dict[str, Any] | None:
@@ -64,11 +85,24 @@ class CatalogTool:
 
     @cached_property
     def validator(self) -> Validator:
-        return Validator.of(self.listed.get("inputSchema"))
+        schema = self.listed.get("inputSchema")
+        validator = Validator.of(schema)
+        self._validator_size = validator_size(schema, len(self._json))
+        self._on_growth()
+        return validator
 
-    @cached_property
+    @property
+    def is_prepared(self) -> bool:
+        return self._schema is not None
+
+    def prepare(self) -> None:
+        if self._schema is None:
+            self._schema = _encode(normalise(self.listed.get("inputSchema")))
+
+    @property
     def input_schema(self) -> dict[str, Any]:
-        return normalise(self.listed.get("inputSchema"))
+        self.prepare()
+        return _decode(self._schema or b"")
 
     def parse(self, arguments: Any) -> ParsedArguments:
         return ParsedArguments(arguments, self.validator.check(arguments), self.name)
@@ -78,25 +112,18 @@ class CatalogTool:
         return text
 
     def present(self, name: str, server_id: str, slug: str) -> Tool:  # noqa: ARG002
+        listed = self.listed
+        annotations = listed.get("annotations")
         return Tool(
             name,
-            self.text("title"),
-            self.text("description"),
+            _text(listed.get("title")),
+            _text(listed.get("description")),
             self.input_schema,
-            self.annotations,
+            annotations if isinstance(annotations, dict) else None,
             server_id,
             self.name,
             self.output_schema,
         )
-
-    def text(self, field_name: str) -> str | None:
-        value = self.listed.get(field_name)
-        return shortened(value, LONGEST_TEXT, "") if isinstance(value, str) else None
-
-    @property
-    def annotations(self) -> Mapping[str, Any] | None:
-        value = self.listed.get("annotations")
-        return value if isinstance(value, dict) else None
 
 
 @dataclass(frozen=True)
@@ -109,20 +136,28 @@ class ToolCatalog:
     fresh_until: float
     by_name: Mapping[str, CatalogTool] = field(repr=False)
     naming: Callable[[str, str], str] = tool_name
+    on_growth: Callable[[], None] = field(default=lambda: None, repr=False)
     _aliases: dict[str, Mapping[str, CatalogTool]] = field(default_factory=dict, repr=False)
 
     @classmethod
-    async def of(cls, tool_list: ListedTools, now: float, redact: Redactor = NO_SECRETS) -> ToolCatalog:
-        """In pieces: a list may have megabytes."""
+    async def of(
+        cls,
+        tool_list: ListedTools,
+        now: float,
+        redact: Redactor = NO_SECRETS,
+        on_growth: Callable[[], None] = lambda: None,
+    ) -> ToolCatalog:
+        """In pieces: a list may have megabytes. `on_growth` is called when something derived from a tool is kept."""
         by_name: dict[str, CatalogTool] = {}
         pieces = Pieces()
         for listed in tool_list.tools:
-            if tool := await _without_secrets(listed, redact, pieces):
-                by_name.setdefault(tool["name"], CatalogTool(tool))
+            tool = await without_secrets(listed, redact, pieces)
+            if tool and tool["name"] not in by_name:
+                by_name[tool["name"]] = CatalogTool(used_fields(tool), on_growth)
             await pieces.pause()
         twice = len(tool_list.tools) - len(by_name)
         hold = FRESH_SECONDS if tool_list.ttl_ms is None else min(tool_list.ttl_ms / 1000, LONGEST_HOLD)
-        return cls(tuple(by_name.values()), tool_list.left_out + twice, now, now + hold, by_name)
+        return cls(tuple(by_name.values()), tool_list.left_out + twice, now, now + hold, by_name, on_growth=on_growth)
 
     def by_alias(self, slug: str) -> Mapping[str, CatalogTool]:
         """By the names for agents."""
@@ -135,16 +170,24 @@ class ToolCatalog:
         return self._aliases[slug]
 
     @property
+    def size(self) -> int:
+        """In bytes: an estimate."""
+        return sum(tool.size for tool in self.tools)
+
+    @property
     def is_ready(self) -> bool:
         """Whether `prepare` has finished: it goes in order."""
-        return not self.tools or "input_schema" in vars(self.tools[-1])
+        return not self.tools or self.tools[-1].is_prepared
 
     async def prepare(self) -> ToolCatalog:
         """In pieces: thousands of schemas take seconds."""
+        if self.is_ready:
+            return self
         pieces = Pieces()
         for tool in self.tools:
-            _ = tool.input_schema
+            tool.prepare()
             await pieces.pause()
+        self.on_growth()
         return self
 
     def is_fresh(self, now: float) -> bool:
@@ -166,23 +209,10 @@ class ListVersion:
         self.number = 0
 
 
-async def _without_secrets(listed: Mapping[str, Any], redact: Redactor, pieces: Pieces) -> Mapping[str, Any] | None:
-    """Unchanged if it contains no secret. None if its name does: it could not be called by another one."""
-    try:
-        text = msgspec.json.encode(listed).decode()
-        if len(text) > LONGEST_TOOL:
-            return None
-        if redact(text) == text and redact(cleaned := await _cleaned(text, pieces)) == cleaned:
-            return listed
-        safe: dict[str, Any] = clean_json(listed, redact)
-    except RecursionError:  # too deep to be searched
-        return None
-    return safe if safe.get("name") == listed["name"] else None
+def _encode(value: object) -> bytes:
+    """A copy, because the encoder's own result holds up to half as much memory again."""
+    return bytes(memoryview(msgspec.json.encode(value)))
 
 
-async def _cleaned(text: str, pieces: Pieces) -> str:
-    parts = list[str]()
-    for start in range(0, len(text), PART):
-        await pieces.pause()
-        parts.append(clean(text[start : start + PART]))
-    return "".join(parts)
+def _text(value: object) -> str | None:
+    return shortened(value, LONGEST_TEXT, "") if isinstance(value, str) else None

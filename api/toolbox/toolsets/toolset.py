@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from api.kit.deadline import Deadline
 from api.kit.redaction import Redactor
+from api.servers.server import Server
 from api.toolbox.output.tool_result import ToolResult
 from api.toolbox.toolsets.tool_catalog import CatalogTool, ToolCatalog
 
@@ -31,6 +32,16 @@ class ToolCall:
     """The tool's own name, for the audit trail."""
 
 
+OPEN_BYTES = 20_000
+"""A toolset without its list: client, session and credentials."""
+TIMES_SEALED = 20
+"""A credential is held as text and, to be redacted, in all its spellings."""
+
+
+def open_size(server: Server) -> int:
+    return OPEN_BYTES + TIMES_SEALED * sum(map(len, server.sealed.values()))
+
+
 class UnknownTool(Exception):
     """The agent has no tool of this name; nothing was called."""
 
@@ -39,6 +50,11 @@ class Toolset(Protocol):
     """The tools of one server."""
 
     __slots__ = ()
+
+    @property
+    def size(self) -> int:
+        """The memory that it takes, in bytes: an estimate."""
+        ...
 
     @property
     def redact(self) -> Redactor:
@@ -66,6 +82,10 @@ class ToolsetWrapper(Toolset):
     """A toolset around another one. Subclasses override what they change."""
 
     _inner: Toolset
+
+    @property
+    def size(self) -> int:
+        return self._inner.size
 
     @property
     def redact(self) -> Redactor:

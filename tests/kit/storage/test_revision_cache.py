@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from api.kit.cache.heap_size import heap_size
+from api.kit.cache.memory import ENTRY_BYTES, CacheMemory
 from api.kit.storage.revision_cache import REVISION, RevisionCache
 from api.kit.storage.sqlite import SqliteStore
 from api.kit.storage.store import Always, Change, Delete, Item, Key, Put, Store
@@ -193,7 +195,8 @@ async def test_partitions_are_kept_apart(store: CountingStore) -> None:
 
 
 async def test_the_cache_is_bounded_and_the_item_not_used_for_longest_goes_first(store: CountingStore) -> None:
-    memory = RevisionCache(store, at_most=3)
+    item = heap_size({"value": 4})
+    memory = RevisionCache(store, CacheMemory(owner_bytes=3 * (item + ENTRY_BYTES)))
     for number in range(5):
         await put(store, f"KEY#{number}", number)
     await read(memory, *(f"KEY#{number}" for number in range(5)))
@@ -230,8 +233,8 @@ class SlowStore(CountingStore):
 
 
 async def test_the_cache_is_bounded_in_bytes(store: CountingStore) -> None:
-    memory = RevisionCache(store, bytes_at_most=150)
-    for sk, value in (("A", "a" * 60), ("B", "b" * 60), ("C", "c" * 60), ("LARGE", "x" * 200)):
+    memory = RevisionCache(store, CacheMemory(owner_bytes=15_000))
+    for sk, value in (("A", "a" * 6000), ("B", "b" * 6000), ("C", "c" * 6000), ("LARGE", "x" * 20_000)):
         await put(store, sk, value)
     await read(memory, "A", "B", "LARGE")
     await read(memory, "C")  # pushes A out
