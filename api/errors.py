@@ -62,10 +62,11 @@ class BadCursor(AppError):
 class Unauthorized(AppError):
     status, code, title = 401, "unauthorized", "A valid API key is required"
 
-    def __init__(self) -> None:
-        super().__init__(
-            "Send a valid API key as `Authorization: Bearer <API key>`.", headers={"WWW-Authenticate": "Bearer"}
-        )
+    def __init__(
+        self,
+        detail: str = "The API key is unknown or was revoked. Send a valid one as `Authorization: Bearer <API key>`.",
+    ) -> None:
+        super().__init__(detail, headers={"WWW-Authenticate": "Bearer"})
 
 
 class Forbidden(AppError):

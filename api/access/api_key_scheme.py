@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 
-from api.access.api_key import PREFIX, ApiKey
+from api.access.api_key import KEY_PATTERN, PREFIX, ApiKey
 from api.access.last_used import LastUsedRecorder
 from api.access.peppers import Peppers
 from api.access.principal import AuthenticationScheme, Headers, Principal, Scope
@@ -13,6 +13,8 @@ from api.errors import Unauthorized
 from api.kit.crypto.secret import Secret
 from api.kit.storage.revision_cache import Snapshot
 
+MISTYPED = "The API key is mistyped: its checksum is wrong. Copy it again, whole."
+NO_KEY_FORM = "The text after `Bearer` has not the form of an API key, `pb_…_…`. Copy the key again, whole."
 _NO_HASH = "0" * 64
 
 
@@ -32,6 +34,10 @@ class ApiKeyScheme(AuthenticationScheme):
 
     def is_well_formed(self, credentials: str) -> bool:
         return ApiKey.parse(credentials) is not None
+
+    def flaw(self, credentials: str) -> str:
+        """Why they are not well-formed. The checksum is public, so this does not help to guess a key."""
+        return MISTYPED if KEY_PATTERN.fullmatch(credentials) else NO_KEY_FORM
 
     async def partition(self, credentials: str) -> str:
         return await self._keys.owner(_parse(credentials).key_id) or OPERATORS

@@ -19,6 +19,14 @@ class Authenticated(NamedTuple):
     snapshot: Snapshot
 
 
+NO_CREDENTIALS = "The request has no API key. Send one as `Authorization: Bearer <API key>`."
+NOT_A_KEY = (
+    "The `Authorization` header has no API key. Send exactly one header, `Authorization: Bearer <API key>`; keys begin "
+    "with `pb_`."
+)
+EXPIRED = "The API key has expired. Ask an admin of the workspace for a new one."
+
+
 class Authenticator:
     def __init__(
         self,
@@ -92,11 +100,11 @@ class Authenticator:
             text = scheme.credentials(headers)
             if text is not None:
                 return Credentials(scheme, text)
-        raise Unauthorized
+        raise Unauthorized(NOT_A_KEY if any(name == b"authorization" for name, _ in headers) else NO_CREDENTIALS)
 
     async def _authenticate_anywhere(self, credentials: Credentials) -> Authenticated:
         if not credentials.scheme.is_well_formed(credentials.text):
-            raise Unauthorized
+            raise Unauthorized(credentials.scheme.flaw(credentials.text))
         partition = await credentials.scheme.partition(credentials.text)
         authenticated = await self._authenticate(partition, credentials)
         if authenticated is None:
@@ -107,7 +115,7 @@ class Authenticator:
         scheme, text = credentials.scheme, credentials.text
         cached = self._cache.get(partition, text)
         if cached is None and not scheme.is_well_formed(text):
-            raise Unauthorized
+            raise Unauthorized(scheme.flaw(text))
         snapshot = await self._revisions.open(partition)
         if cached and snapshot and cached.revision == snapshot.revision:
             principal: Principal | None = cached.principal
@@ -115,8 +123,10 @@ class Authenticator:
             principal = await scheme.authenticate(partition, snapshot, text)
             if snapshot and principal:
                 self._cache.put(snapshot, text, principal)
-        if snapshot is None or principal is None or principal.has_expired(self._clock.now()):
+        if snapshot is None or principal is None:
             return None
+        if principal.has_expired(self._clock.now()):  # only who holds the whole key learns this
+            raise Unauthorized(EXPIRED)
         scheme.record_use(partition, principal)
         return Authenticated(principal, snapshot)
 

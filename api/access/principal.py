@@ -82,6 +82,10 @@ class AuthenticationScheme(Protocol):
         """Malformed credentials are refused before anything is read."""
         ...
 
+    def flaw(self, credentials: str) -> str:
+        """Why they are malformed, in a text that does not help to guess others."""
+        ...
+
     async def partition(self, credentials: str) -> str:
         """The partition that the principal belongs to; any existing one for unknown credentials."""
         ...

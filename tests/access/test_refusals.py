@@ -1,5 +1,6 @@
-"""Unauthenticated requests are refused without a reason."""
+"""Unauthenticated requests are refused, with a reason that does not help to guess a key."""
 
+import json
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
@@ -7,6 +8,10 @@ import httpx2
 import pytest
 
 from api.access.api_key import ApiKey
+from api.access.api_key_scheme import MISTYPED, NO_KEY_FORM
+from api.access.authenticator import EXPIRED as KEY_EXPIRED
+from api.access.authenticator import NO_CREDENTIALS, NOT_A_KEY
+from api.errors import Unauthorized
 from api.kit.clock import rfc3339
 from api.kit.crypto.secret import Secret
 from api.main.settings import Settings
@@ -68,6 +73,22 @@ def bad_keys(wronged: Workspace, clock: StillClock) -> dict[str, Headers]:
     }
 
 
+REASONS = {
+    **dict.fromkeys(("none", "another header"), NO_CREDENTIALS),
+    **dict.fromkeys(("empty", "no key", "malformed", "two", "other scheme", "no scheme", "bytes"), NOT_A_KEY),
+    "joined": NO_KEY_FORM,
+    "wrong checksum": MISTYPED,
+    **dict.fromkeys(("unknown", "wrong secret", "revoked"), Unauthorized().detail),  # nobody learns which ids exist
+    "expired": KEY_EXPIRED,
+}
+
+
+def _without_detail(response: tuple[int, bytes, list[tuple[str, str]]]) -> str:
+    status, body, headers = response
+    problem = {name: value for name, value in json.loads(body).items() if name != "detail"}
+    return str((status, problem, [header for header in headers if header[0] != "content-length"]))
+
+
 def sent(workspace: Workspace, operation: Operation, headers: Headers) -> httpx2.Response:
     raw = [(name.encode(), value.encode("latin-1")) for name, value in headers]
     path = operation.path({**SOME_IDS, "workspaceId": workspace.id})
@@ -77,13 +98,15 @@ def sent(workspace: Workspace, operation: Operation, headers: Headers) -> httpx2
 
 @pytest.mark.requirement("AUT-03", "AUT-04", "AUT-06")
 @pytest.mark.parametrize("operation", GUARDED, ids=str)
-def test_every_invalid_key_gets_the_same_response(
+def test_an_invalid_key_gets_a_response_that_does_not_help_to_guess_one(
     wronged: Workspace, operation: Operation, bad_keys: dict[str, Headers]
 ) -> None:
     responses = {kind: stripped(sent(wronged, operation, headers)) for kind, headers in bad_keys.items()}
 
     assert {status for status, _, _ in responses.values()} == {401}
-    assert len({str(answer) for answer in responses.values()}) == 1
+    details = {kind: json.loads(body).pop("detail") for kind, (_, body, _) in responses.items()}
+    assert details == {kind: REASONS[kind] for kind in bad_keys}
+    assert len({_without_detail(response) for response in responses.values()}) == 1
     _status, body, headers = responses["none"]
     assert b'"code":"unauthorized"' in body
     assert ("www-authenticate", "Bearer") in headers
