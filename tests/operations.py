@@ -45,9 +45,17 @@ class Operation:
 
 
 def stripped(response: httpx2.Response) -> tuple[int, bytes, list[tuple[str, str]]]:
-    """All of an answer but what differs each time."""
-    headers = [(name, value) for name, value in response.headers.multi_items() if name not in ("x-request-id", "date")]
+    """All of an answer but what differs each time, and whether it is a stored one."""
+    differ = ("x-request-id", "date", "idempotent-replayed")
+    headers = [(name, value) for name, value in response.headers.multi_items() if name not in differ]
     return response.status_code, response.content, headers
+
+
+def is_replayed(response: httpx2.Response) -> bool:
+    """Whether the answer says that it is the stored one of an earlier request."""
+    values = response.headers.get_list("Idempotent-Replayed")
+    assert values in ([], ["true"])
+    return values == ["true"]
 
 
 def _operations() -> list[Operation]:

@@ -149,9 +149,11 @@ IF_MATCH = Parameter(
     "header",
     '"1"',
 )
+REPLAYED = "Idempotent-Replayed"
 IDEMPOTENCY_KEY = Parameter(
     "Idempotency-Key",
-    "Makes a request safe to repeat: for 24 hours the same key gets the same response, without a second execution.",
+    "Makes a request safe to repeat: for 24 hours the same key gets the same response, without a second execution. A "
+    "repeated response has the header `Idempotent-Replayed: true`.",
     {"type": "string", "pattern": "^[\\x21-\\x7e]{1,255}$"},
     "header",
     "3c0f6f0e-9d0a-4a43-a4a5-0f2f5a0c3d11",

@@ -16,7 +16,7 @@ import pytest
 from api.main.settings import Settings
 from tests.fakes.still_clock import StillClock
 from tests.harness import WEATHER, Plugboard, Workspace, many_callers, served
-from tests.operations import stripped
+from tests.operations import is_replayed, stripped
 
 DAY = 24 * 3600.0
 CREATED = ["mcp-servers", "agents", "api-keys"]
@@ -52,6 +52,7 @@ def test_a_repeated_request_gets_the_same_response_and_creates_nothing(any_works
 
     assert first.status_code == 201
     assert stripped(first) == stripped(second)
+    assert [is_replayed(first), is_replayed(second)] == [False, True]
     assert {"etag", "location"} <= set(second.headers)
     assert len(any_workspace.admin.get(path).json()) == before + 1
 
@@ -141,6 +142,7 @@ async def test_one_of_fifty_concurrent_requests_creates_and_all_get_its_response
 
     assert {response.status_code for response in responses} == {201}
     assert len({str(stripped(response)) for response in responses}) == 1
+    assert [is_replayed(response) for response in responses].count(False) == 1
     assert [item["id"] for item in any_workspace.admin.get(any_workspace.servers).json()] == [responses[0].json()["id"]]
     actions = [item["action"] for item in any_workspace.admin.get(any_workspace.audit).json()]
     assert actions.count("server.created") == 1

@@ -25,7 +25,7 @@ from tests.fakes.still_clock import StillClock
 from tests.fakes.stuck_server import StuckServer
 from tests.fakes.upstream_host import UpstreamHost
 from tests.harness import Plugboard, Workspace, listening, many_callers, served
-from tests.operations import stripped
+from tests.operations import is_replayed, stripped
 from tests.toolbox.toolbox_client import SECRET, ToolboxClient, wait_until
 
 LOOPBACK = EgressPolicy.parse("127.0.0.1/32")
@@ -113,6 +113,7 @@ def test_a_repeated_call_gets_the_first_response_and_is_not_sent_again(any_toolb
 
     assert (first.status_code, first.json()["text"]) == (200, '{"text": "hello"}')
     assert [stripped(other) for other in others] == [stripped(first)] * 2
+    assert [is_replayed(response) for response in (first, *others)] == [False, True, True]
     assert len(fake.requests_for("tools/call")) == 1
 
 

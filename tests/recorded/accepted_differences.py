@@ -15,6 +15,7 @@ can be. Prose that the recordings do not contain in the first place is in `prose
 10. The page of Connect has a second button, Cancel.
 11. Where the browser returns after a failure, the server's id is added to the error.
 12. Records have the address of the client, which is that of the machine.
+13. A response that is replayed for an `Idempotency-Key` says so.
 """
 
 from __future__ import annotations
@@ -57,6 +58,8 @@ AGENTS_NAME = re.compile(r"^mcp_[a-z0-9-]+_")
 """What the name of a tool for agents has before the tool's own name."""
 WITH_FRAGMENT = "?returnTo=https://console.example.com/%23part"
 CANCEL = ['<button formaction="?cancel=true">', "<text>", "</button>"]
+REPLAYED = "idempotent-replayed"
+REPLAYABLE = ("createWorkspace", "createApiKey", "createServer", "createAgent", "callTool")
 SECRET = re.compile(r"<secret \d+>")
 FAILED_SERVER = re.compile(r"(?<=[?&]error=)([a-z_]+)&serverId=<server \d+>")
 """In a `Location`: the error, and the server that was not connected."""
@@ -84,6 +87,8 @@ def _with_new_metrics(entry: Json) -> Json:
 
 
 def _comparable_entry(entry: Json) -> Json:
+    if entry.get("operation") in REPLAYABLE and entry["headers"].get(REPLAYED) == "true":
+        entry = {**entry, "headers": {name: text for name, text in entry["headers"].items() if name != REPLAYED}}
     match entry:
         case {"operation": "callTool", "body": {"isError": False}, "name": str(name)}:
             paths = RESULT_PROSE.get(_service_of(name), ())

@@ -169,6 +169,19 @@ def test_the_server_is_named_beside_the_error_of_a_connection() -> None:
     assert not is_accepted(redirected("/connected?connected=<server 1>"), redirected("/connected?connected=<server 2>"))
 
 
+def replayed(operation: str, value: str | None = None) -> Json:
+    response = run(operation, {"isError": False})
+    response["responses"][0]["headers"] = {"idempotent-replayed": value} if value else {}
+    return response
+
+
+def test_only_a_replayed_creation_or_call_may_say_that_it_is_one() -> None:
+    for operation in ("createAgent", "callTool"):
+        assert is_accepted(replayed(operation), replayed(operation, "true"))
+        assert not is_accepted(replayed(operation), replayed(operation, "yes"))
+    assert not is_accepted(replayed("getAgent"), replayed("getAgent", "true"))
+
+
 def started(place: str, body: Json, status: int, more: str = "<secret 1>") -> Json:
     request = f"GET /oauth/authorize?returnTo={place}"
     entry = {"name": "go", "operation": "connectServer", "request": request, "status": status, "headers": {}}

@@ -18,6 +18,7 @@ from typing import Any
 from api.access.context import OperatorContext, WorkspaceContext
 from api.access.repository import OPERATORS
 from api.errors import IdempotencyKeyReused, Unauthorized, ValidationFailed
+from api.http.operations import REPLAYED
 from api.http.request import AnyRequest
 from api.http.responses import StoredResponse
 from api.kit.crypto.envelope import bind, decrypt, derive, encrypt, from_text, to_text
@@ -78,7 +79,8 @@ class IdempotencyRecord:
 
     def response(self, item: Item) -> StoredResponse:
         compressed = decrypt(self.sealing, self._bound_to, from_text(item.data["body"])).reveal()
-        return StoredResponse(item.data["status"], zlib.decompress(compressed), item.data["headers"])
+        headers = {**item.data["headers"], REPLAYED: "true"}
+        return StoredResponse(item.data["status"], zlib.decompress(compressed), headers)
 
     @property
     def _bound_to(self) -> bytes:

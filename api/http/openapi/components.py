@@ -30,6 +30,7 @@ from api.errors import (
     ValidationFailed,
     problem_body,
 )
+from api.http.operations import REPLAYED
 
 REQUEST_ID = "X-Request-Id"
 HEADERS: dict[str, Any] = {
@@ -51,6 +52,11 @@ HEADERS: dict[str, Any] = {
         "schema": {"type": "string"},
     },
     "Link": {"description": 'The next page, if there is one: `<…>; rel="next"`.', "schema": {"type": "string"}},
+    REPLAYED: {
+        "description": "`true` if this is the stored response to an earlier request with the same `Idempotency-Key`. "
+        "Otherwise the header is missing.",
+        "schema": {"type": "string", "enum": ["true"]},
+    },
     "Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer", "minimum": 1}},
     "WWW-Authenticate": {"description": "The authentication scheme.", "schema": {"type": "string"}},
 }

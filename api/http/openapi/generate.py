@@ -37,6 +37,7 @@ from api.http.operations import (
     IDEMPOTENCY_KEY,
     IF_MATCH,
     PATCH,
+    REPLAYED,
     Guard,
     OperationDoc,
     Parameter,
@@ -198,7 +199,9 @@ def _operation_entry(operation: Operation) -> dict[str, Any]:
     refusals = {
         str(status): ref("responses", components.problem_name(errors)) for status, errors in operation.problems.items()
     }
-    replies = {str(reply.status): _reply(reply) for reply in (doc.reply, doc.browser_error) if reply}
+    replays = IDEMPOTENCY_KEY in doc.parameters
+    success = replace(doc.reply, headers=(*doc.reply.headers, REPLAYED)) if replays else doc.reply
+    replies = {str(reply.status): _reply(reply) for reply in (success, doc.browser_error) if reply}
     return entry | {"responses": replies | refusals}
 
 
