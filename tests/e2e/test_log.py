@@ -39,6 +39,7 @@ def test_each_request_is_a_json_log_line_without_content(tmp_path: Path) -> None
         "status": 200,
         "bytes": len(response.content),
         "ms": line["ms"],
+        "client_address": "127.0.0.1",
         "workspace": workspace_id,
         "key": key_id,
     }
