@@ -39,6 +39,12 @@ class Authority:
 
     def serving(self, host: str, begins: dt.datetime = LONG_AGO, ends: dt.datetime = FAR_AHEAD) -> ssl.SSLContext:
         """The context of a server with a certificate of this authority."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.certificate(host, begins, ends))
+        return context
+
+    def certificate(self, host: str, begins: dt.datetime = LONG_AGO, ends: dt.datetime = FAR_AHEAD) -> Path:
+        """A file of a certificate and its key."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
         signed = (
@@ -49,9 +55,7 @@ class Authority:
         )
         file = self.folder / f"{signed.serial_number:x}.pem"
         file.write_bytes(signed.public_bytes(serialization.Encoding.PEM) + _private(key))
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(file)
-        return context
+        return file
 
 
 def _builder(

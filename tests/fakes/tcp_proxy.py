@@ -21,6 +21,8 @@ class SilencingProxy:
         self._loop = asyncio.new_event_loop()
         self._stopped = asyncio.Event()
         self.port = 0
+        self.connections = 0
+        """That were ever made."""
 
     def silence(self) -> None:
         self._silent.set()
@@ -48,6 +50,7 @@ class SilencingProxy:
         await asyncio.gather(*under_way, return_exceptions=True)
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
         there, back = await asyncio.open_connection(*self._target)
         self._writers |= {writer, back}
         await asyncio.gather(self._copy(reader, back), self._copy(there, writer))

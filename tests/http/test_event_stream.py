@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-import threading
 from collections.abc import AsyncGenerator, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,63 +15,18 @@ from litestar import Response
 
 from api.access.guards import Public
 from api.http.event_stream import EventStreamResponse, ServerSentEvent
-from api.http.fast_path import FastPath, on_fast_path
 from api.http.middleware import RequestMiddleware
 from api.http.operations import get
-from api.kit.logs import RequestLog
-from api.main.app import build_router_app, problem_response
+from api.main.app import build_router_app
 from api.main.settings import Settings
 from demo.serving import listening
+from tests.fakes.event_streams import DIRECT, PATIENCE_SECONDS, ROUTED, Stream, streaming
 from tests.harness import caller
 
-PATIENCE_SECONDS = 20.0
 
-
-@dataclass
-class Stream:
-    """A generator of events that yields when the test says so."""
-
-    path: str
-    log: io.StringIO
-    url: str = ""
-    started: threading.Event = field(default_factory=threading.Event)
-    closed: threading.Event = field(default_factory=threading.Event)
-    _loop: asyncio.AbstractEventLoop | None = None
-    _queue: asyncio.Queue[ServerSentEvent | None] | None = None
-
-    async def events(self) -> AsyncGenerator[ServerSentEvent, None]:
-        self._loop, self._queue = asyncio.get_running_loop(), asyncio.Queue()
-        self.started.set()
-        try:
-            while event := await self._queue.get():
-                yield event
-        finally:
-            self.closed.set()
-
-    def put(self, event: ServerSentEvent | None) -> None:
-        assert self.started.wait(PATIENCE_SECONDS)
-        assert self._loop is not None
-        assert self._queue is not None
-        self._loop.call_soon_threadsafe(self._queue.put_nowait, event)
-
-    def log_line(self) -> dict[str, Any]:
-        (line,) = [json.loads(line) for line in self.log.getvalue().splitlines()]
-        return dict(line)
-
-
-@pytest.fixture(params=["/routed", "/direct"])
+@pytest.fixture(params=[ROUTED, DIRECT])
 def stream(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Stream]:
-    """Served through Litestar's routing, and past it."""
-    stream_ = Stream(request.param, io.StringIO())
-
-    async def handle() -> Response[None]:
-        return EventStreamResponse(stream_.events())
-
-    guards = [Public("a test's")]
-    routes = [get("/routed", guards=guards)(handle), get("/direct", guards=guards, opt=on_fast_path({}))(handle)]
-    app = build_router_app(Settings(data_dir=tmp_path), routes=routes)
-    with listening(RequestMiddleware(FastPath(app, problem_response), RequestLog(stream_.log))) as url:
-        stream_.url = url
+    with streaming(request.param, tmp_path) as stream_:
         yield stream_
 
 
