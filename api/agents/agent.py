@@ -20,7 +20,9 @@ class Agent(Record):
     created_at: str
     updated_at: str
     version: int = field(default=1, metadata=NOT_STORED)
+    size: int = field(default=0, compare=False, metadata=NOT_STORED)
+    """In bytes, as stored."""
 
     @classmethod
     def of(cls, item: Item) -> Agent:
-        return cls.decode(item.data, version=item.version)
+        return cls.decode(item.data, version=item.version, size=item.size)

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from api.access.context import WorkspaceContext
 from api.agents.agent import Agent
-from api.kit.storage.store import Always, Change, Delete, IfAbsent, IfVersion, Key, Put, Store
+from api.kit.storage.store import PAGE_BYTES, Always, Change, Delete, IfAbsent, IfVersion, Key, Put, Store
 
 T = TypeVar("T")
 
@@ -36,7 +36,7 @@ class AgentRepository:
     async def page(self, limit: int, after: str | None, *, newest_first: bool = False) -> list[Agent]:
         start = None if after is None else _record(after)
         items = await self._store.query(
-            self._partition, _record(""), limit=limit, after=start, newest_first=newest_first
+            self._partition, _record(""), limit=limit, after=start, newest_first=newest_first, max_bytes=PAGE_BYTES
         )
         return [Agent.of(item) for item in items]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from operator import attrgetter
 
 from litestar import Response
 from litestar.params import FromPath, JSONBody
@@ -80,7 +81,7 @@ def item_response(agent: Agent) -> Response[bytes]:
 )
 async def list_agents(request: AnyRequest, agents: Injected[AgentService], paging: Injected[Paging]) -> Response[bytes]:
     read = partial(agents.page, newest_first=is_newest_first(request))
-    page = await select(paging, read, lambda agent: agent.id, agent_filter(request))
+    page = await select(paging, read, lambda agent: agent.id, agent_filter(request), attrgetter("size"))
     return paging.answer([AgentView.of(agent) for agent in page.items], MANY, page.last).response()
 
 

@@ -20,8 +20,8 @@ DEFAULT_LIMIT, MAX_LIMIT = 50, 100
 PAGE = ("limit", "cursor")
 PAGES = (
     'The body is an array. If there are more, a `Link` header with `rel="next"` has the URL of the next page. '
-    "A request looks at a bounded number of objects, so with filters a page may be short or empty and still have a "
-    "next one."
+    "A page ends early where objects are large, and a request looks at a bounded number of objects: so a page may be "
+    "short, with filters also empty, and still have a next one."
 )
 
 PAGING = (

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from api.access.context import WorkspaceContext
-from api.kit.storage.store import Always, Change, Check, Delete, IfAbsent, IfVersion, Key, Put, Store
+from api.kit.storage.store import PAGE_BYTES, Always, Change, Check, Delete, IfAbsent, IfVersion, Key, Put, Store
 from api.servers.server import Server
 from api.servers.slugs import slug_candidates
 
@@ -49,7 +49,7 @@ class ServerRepository:
     async def page(self, limit: int, after: str | None, *, newest_first: bool = False) -> list[Server]:
         start = None if after is None else server_key(after)
         items = await self._store.query(
-            self._partition, server_key(""), limit=limit, after=start, newest_first=newest_first
+            self._partition, server_key(""), limit=limit, after=start, newest_first=newest_first, max_bytes=PAGE_BYTES
         )
         return [Server.of(item) for item in items]
 

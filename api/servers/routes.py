@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from operator import attrgetter
 
 from litestar import Response
 from litestar.params import FromPath, JSONBody
@@ -65,7 +66,7 @@ async def list_servers(
     request: AnyRequest, servers: Injected[ServerService], paging: Injected[Paging]
 ) -> Response[bytes]:
     read = partial(servers.page, newest_first=is_newest_first(request))
-    page = await select(paging, read, lambda server: server.id, server_filter(request))
+    page = await select(paging, read, lambda server: server.id, server_filter(request), attrgetter("size"))
     return paging.answer([ServerView.of(server) for server in page.items], MANY, page.last).response()
 
 

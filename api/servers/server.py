@@ -79,9 +79,12 @@ class Server(Record):
     version: int = field(default=1, metadata=NOT_STORED)
     """As users see it."""
 
+    size: int = field(default=0, compare=False, metadata=NOT_STORED)
+    """In bytes, as stored."""
+
     @classmethod
     def of(cls, item: Item) -> Server:
-        return cls.decode(item.data, version=item.version - item.data.get(RESEALS, 0))
+        return cls.decode(item.data, version=item.version - item.data.get(RESEALS, 0), size=item.size)
 
     @property
     def stored_version(self) -> int:

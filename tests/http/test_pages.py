@@ -2,6 +2,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from api.kit.storage.store import PAGE_BYTES
 from tests.harness import Plugboard, Workspace
 from tests.http.operations_on_workspace import OPERATIONS, Operation, PopulatedWorkspace, assert_problem
 
@@ -109,3 +110,23 @@ def test_a_page_has_50_entries_by_default(workspace: Workspace) -> None:
     response = workspace.admin.get(workspace.agents)
 
     assert (len(response.json()), "next" in response.links) == (50, True)
+
+
+def test_a_page_of_large_agents_ends_early_and_has_a_next(any_workspace: Workspace) -> None:
+    """All of a hundred large agents would take megabytes and hold up others."""
+    servers = [any_workspace.make_server()["id"] for _ in range(6)]
+    rules = {server: [f"{number:03}".rjust(100, "x") for number in range(500)] for server in servers}
+    created = [
+        any_workspace.make_agent(enabledMcpServerIds=servers, enabledMcpServerToolNames=rules)["id"] for _ in range(8)
+    ]
+
+    for filters in ("", "&q=support"):
+        pages, path = [], f"{any_workspace.agents}?limit=100{filters}"
+        while path:
+            response = any_workspace.admin.get(path)
+            assert len(response.content) < PAGE_BYTES + len(response.content) / max(len(response.json()), 1)
+            pages.append([agent["id"] for agent in response.json()])
+            path = response.links["next"]["url"] if "next" in response.links else None
+
+        assert len(pages) > 2
+        assert [agent for page in pages for agent in page] == created

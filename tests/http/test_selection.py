@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -10,6 +10,7 @@ from api.http.pagination import Paging
 from api.http.selection import AT_ONCE, LOOKED_AT, select
 from api.kit.crypto.secret import Secret
 from api.kit.cursors import CursorSigner
+from api.kit.storage.store import PAGE_BYTES
 
 REQUEST: Request[Any, Any, Any] = Request({"type": "http", "path": "/", "query_string": b""})  # type: ignore[typeddict-item]
 
@@ -61,3 +62,23 @@ async def test_without_a_filter_one_more_item_than_shown_is_read() -> None:
     page = await select(paging(10), numbers, str, None)
 
     assert (list(page.items), page.last, numbers.read) == (list(range(10)), "9", 11)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("keeps", [None, lambda number: number % 2 == 0])
+async def test_pages_of_large_items_end_early_and_together_have_every_item_once(
+    keeps: Callable[[int], bool] | None,
+) -> None:
+    class LargeNumbers(Numbers):
+        async def __call__(self, limit: int, after: str | None) -> Sequence[int]:
+            return await super().__call__(min(limit, 4), after)
+
+    found: list[int] = []
+    after, pages = None, 0
+    while pages == 0 or after is not None:
+        page = await select(paging(100, after), LargeNumbers(22), str, keeps, lambda _: PAGE_BYTES // 3)
+        assert len(page.items) <= 5
+        found += page.items
+        after, pages = page.last, pages + 1
+
+    assert found == [number for number in range(22) if keeps is None or keeps(number)]

@@ -30,7 +30,7 @@ from tests.real.catalogue import (
 )
 
 EGRESS = EgressPolicy.parse("127.0.0.1/32")
-PATIENCE_SECONDS = 10.0
+PATIENCE_SECONDS = 30.0
 WITH_SUMS = (EVERYTHING, EVERYTHING_SSE, SDK, SDK_JSON, SDK_LEGACY, SDK_LEGACY_JSON)
 
 

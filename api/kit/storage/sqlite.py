@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -36,6 +36,7 @@ from api.kit.storage.store import (
     check_changes,
     check_sizes,
     prefix_end,
+    within,
 )
 
 SCHEMA = """
@@ -108,6 +109,7 @@ class SqliteStore:
         limit: int = 100,
         after: str | None = None,
         newest_first: bool = False,
+        max_bytes: int | None = None,
     ) -> list[Item]:
         where, values = ["pk = ?", LIVE], [pk, self._now()]
         if prefix:
@@ -117,11 +119,8 @@ class SqliteStore:
             where.append("sk < ?" if newest_first else "sk > ?")
             values.append(after)
         order = "DESC" if newest_first else "ASC"
-        rows = self._read(
-            f"SELECT {COLUMNS} FROM items WHERE {' AND '.join(where)} ORDER BY sk {order} LIMIT ?",
-            (*values, limit),
-        )
-        return [_item(row) for row in rows]
+        sql = f"SELECT {COLUMNS} FROM items WHERE {' AND '.join(where)} ORDER BY sk {order} LIMIT ?"
+        return list(within(map(_item, self._rows(sql, (*values, limit))), max_bytes))
 
     async def scan(self, limit: int, after: Key | None = None) -> list[Item]:
         rows = self._read(SCAN, (*(after or ("", "")), self._now(), limit))
@@ -154,6 +153,13 @@ class SqliteStore:
     def _read(self, sql: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         try:
             return self._reading.execute(sql, values).fetchall()
+        except sqlite3.DatabaseError as error:
+            raise StoreUnavailable(str(error)) from error
+
+    def _rows(self, sql: str, values: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+        """One by one: rows that are not used are not read."""
+        try:
+            yield from self._reading.execute(sql, values)
         except sqlite3.DatabaseError as error:
             raise StoreUnavailable(str(error)) from error
 

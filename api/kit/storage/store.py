@@ -7,12 +7,14 @@ item past its expiry does not exist, whether or not the engine has removed it ye
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 MAX_CHANGES = 100
 MAX_ITEM_BYTES = 350_000
+PAGE_BYTES = 1_000_000
+"""A page of a list that users read ends with the item with which it is larger."""
 MAX_WRITE_BYTES = 4_000_000  # DynamoDB's own limit for one transaction is 4 MB, names and keys included
 
 
@@ -150,8 +152,12 @@ class Store(Protocol):
         limit: int = 100,
         after: str | None = None,
         newest_first: bool = False,
+        max_bytes: int | None = None,
     ) -> list[Item]:
-        """Items of one partition whose `sk` starts with `prefix`, ordered by `sk`, beginning after `after`."""
+        """Items of one partition whose `sk` starts with `prefix`, ordered by `sk`, beginning after `after`.
+
+        Ends after the item with which their sizes are together more than `max_bytes`.
+        """
         ...
 
     async def write(self, *changes: Change) -> None:
@@ -193,6 +199,19 @@ def check_sizes(encoded: Sequence[bytes]) -> None:
         raise ItemTooLarge(largest)
     if total > MAX_WRITE_BYTES:
         raise ItemTooLarge(total)
+
+
+def within(items: Iterable[Item], max_bytes: int | None) -> Iterator[Item]:
+    """The first items, until their sizes are together more than `max_bytes`."""
+    if max_bytes is None:
+        yield from items
+        return
+    total = 0
+    for item in items:
+        yield item
+        total += item.size
+        if total > max_bytes:
+            return
 
 
 def check_changes(changes: Sequence[Change]) -> None:

@@ -53,11 +53,17 @@ class TimedStore:
         return await self._timed("get_many", self._store.get_many(keys))
 
     async def query(
-        self, pk: str, prefix: str = "", *, limit: int = 100, after: str | None = None, newest_first: bool = False
+        self,
+        pk: str,
+        prefix: str = "",
+        *,
+        limit: int = 100,
+        after: str | None = None,
+        newest_first: bool = False,
+        max_bytes: int | None = None,
     ) -> list[Item]:
-        return await self._timed(
-            "query", self._store.query(pk, prefix, limit=limit, after=after, newest_first=newest_first)
-        )
+        work = self._store.query(pk, prefix, limit=limit, after=after, newest_first=newest_first, max_bytes=max_bytes)
+        return await self._timed("query", work)
 
     async def write(self, *changes: Change) -> None:
         await self._timed("write", self._store.write(*changes))

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from api.access.context import WorkspaceContext
 from api.connections.dependencies import AuthServerHttpFactory
@@ -75,10 +75,8 @@ class StoreWrapper:
     async def get_many(self, keys: Sequence[Key]) -> dict[Key, Item]:
         return await self.store.get_many(keys)
 
-    async def query(
-        self, pk: str, prefix: str = "", *, limit: int = 100, after: str | None = None, newest_first: bool = False
-    ) -> list[Item]:
-        return await self.store.query(pk, prefix, limit=limit, after=after, newest_first=newest_first)
+    async def query(self, pk: str, prefix: str = "", **options: Any) -> list[Item]:
+        return await self.store.query(pk, prefix, **options)
 
     async def close(self) -> None:
         await self.store.close()

@@ -2,6 +2,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,10 +29,8 @@ class CountingStore:
     async def get_many(self, keys: Sequence[Key]) -> dict[Key, Item]:
         return {key: item for key in keys if (item := await self.get(key))}
 
-    async def query(
-        self, pk: str, prefix: str = "", *, limit: int = 100, after: str | None = None, newest_first: bool = False
-    ) -> list[Item]:
-        return await self._store.query(pk, prefix, limit=limit, after=after, newest_first=newest_first)
+    async def query(self, pk: str, prefix: str = "", **options: Any) -> list[Item]:
+        return await self._store.query(pk, prefix, **options)
 
     async def write(self, *changes: Change) -> None:
         await self._store.write(*changes)

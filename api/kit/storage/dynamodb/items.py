@@ -56,6 +56,23 @@ def live_item(attributes: Attributes, now: int) -> Item | None:
     return Item(key_of(attributes), _decode(text), version, expires_at, len(text))
 
 
+def query_request(table: str, partition: tuple[str, str], limit: int, *, newest_first: bool) -> dict[str, Any]:
+    """Items of a partition with a prefix."""
+    pk, prefix = partition
+    condition, values = "pk = :pk", {":pk": {"S": pk}}
+    if prefix:
+        condition += " AND begins_with(sk, :prefix)"
+        values[":prefix"] = {"S": prefix}
+    return {
+        "TableName": table,
+        "KeyConditionExpression": condition,
+        "ExpressionAttributeValues": values,
+        "ConsistentRead": True,
+        "ScanIndexForward": not newest_first,
+        "Limit": limit,
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class Transaction:
     """One write, encoded once, so that each attempt sends exactly the same."""

@@ -20,7 +20,15 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError
 
 from api.kit.clock import Clock, SystemClock
-from api.kit.storage.dynamodb.items import Attributes, Transaction, key_attributes, live_item, transaction, write_id_of
+from api.kit.storage.dynamodb.items import (
+    Attributes,
+    Transaction,
+    key_attributes,
+    live_item,
+    query_request,
+    transaction,
+    write_id_of,
+)
 from api.kit.storage.dynamodb.retries import (
     READ_PATIENCE_SECONDS,
     WRITE_PATIENCE_SECONDS,
@@ -28,7 +36,7 @@ from api.kit.storage.dynamodb.retries import (
     RetryingClient,
     TransactionCancelled,
 )
-from api.kit.storage.store import Change, Conflict, Item, Key, StoreUnavailable, check_changes
+from api.kit.storage.store import Change, Conflict, Item, Key, StoreUnavailable, check_changes, within
 
 THREADS = 32
 CONNECT_SECONDS = 1.0
@@ -117,15 +125,16 @@ class DynamoStore:
         limit: int = 100,
         after: str | None = None,
         newest_first: bool = False,
+        max_bytes: int | None = None,
     ) -> list[Item]:
         if after is not None and not (after and after.startswith(prefix)):
             # DynamoDB refuses to start outside the queried range: there, either all items follow or none.
             if (after <= prefix) == newest_first:
                 return []
             after = None
-        request = self._query_request(pk, prefix, limit, newest_first=newest_first)
+        request = query_request(self._table, (pk, prefix), limit, newest_first=newest_first)
         start = key_attributes(Key(pk, after)) if after else None
-        return await self._in_thread(partial(self._query, request, start, limit))
+        return await self._in_thread(partial(self._query, request, start, limit, max_bytes))
 
     async def write(self, *changes: Change) -> None:
         check_changes(changes)
@@ -177,24 +186,12 @@ class DynamoStore:
                 self._calls.wait(fruitless + 1)
             pending = unprocessed
 
-    def _query_request(self, pk: str, prefix: str, limit: int, *, newest_first: bool) -> dict[str, Any]:
-        condition, values = "pk = :pk", {":pk": {"S": pk}}
-        if prefix:
-            condition += " AND begins_with(sk, :prefix)"
-            values[":prefix"] = {"S": prefix}
-        return {
-            "TableName": self._table,
-            "KeyConditionExpression": condition,
-            "ExpressionAttributeValues": values,
-            "ConsistentRead": True,
-            "ScanIndexForward": not newest_first,
-            "Limit": limit,
-        }
-
-    def _query(self, request: Mapping[str, Any], start: Attributes | None, limit: int) -> list[Item]:
+    def _query(
+        self, request: Mapping[str, Any], start: Attributes | None, limit: int, max_bytes: int | None
+    ) -> list[Item]:
         now = self._now()
         items = (live_item(attributes, now) for attributes in self._pages(request, start))
-        return list(islice(filter(None, items), limit))
+        return list(within(islice(filter(None, items), limit), max_bytes))
 
     def _pages(self, request: Mapping[str, Any], start: Attributes | None) -> Iterator[Attributes]:
         """A page may be short or empty and still not be the last."""

@@ -72,6 +72,20 @@ class Statements:
         condition = " AND ".join(where)
         return f"SELECT {COLUMNS} FROM {self._name} WHERE {condition} ORDER BY sk {order} LIMIT {bind(limit)}", values
 
+    def within(
+        self, statement: str, values: Sequence[Any], max_bytes: int, *, newest_first: bool
+    ) -> tuple[str, list[Any]]:
+        """The first items of a query, until their sizes are together more than `max_bytes`."""
+        order = "DESC" if newest_first else "ASC"
+        size = "octet_length(data)"
+        before = f"sum({size}) OVER (ORDER BY sk {order}) - {size} AS bytes_before"
+        measured = f"SELECT {COLUMNS}, {before} FROM ({statement}) AS found"
+        limit = f"${len(values) + 1}"
+        return (
+            f"SELECT {COLUMNS} FROM ({measured}) AS measured WHERE bytes_before <= {limit} ORDER BY sk {order}",
+            [*values, max_bytes],
+        )
+
     def begin(self, *keys: Key) -> str:
         """Begins a transaction that has these keys to itself until it ends, also those where nothing is stored.
 

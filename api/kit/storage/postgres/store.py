@@ -66,8 +66,11 @@ class PostgresStore:
         limit: int = 100,
         after: str | None = None,
         newest_first: bool = False,
+        max_bytes: int | None = None,
     ) -> list[Item]:
         statement, values = self._sql.query((pk, prefix), limit, after, self._now(), newest_first=newest_first)
+        if max_bytes is not None:
+            statement, values = self._sql.within(statement, values, max_bytes, newest_first=newest_first)
         rows = await self._read(lambda session: session.fetch(statement, *values))
         return [item_of(row) for row in rows]
 
