@@ -74,6 +74,13 @@ IN_A_WORKSPACE = [operation for operation in GUARDED if "workspaceId" in operati
 # What it takes to begin to connect a server: an app of the operator's at a service, and a server there.
 APPS = {"NOTION": OAuthApp("plugboard-at-notion", Secret("canary-app"))}
 NOTION = {"name": "Notion", "authType": "oauth", "serviceType": "notion", "url": None, "config": {}}
+BY_CLIENT = {
+    "name": "By client",
+    "authType": "oauth",
+    "oauthGrant": "client_credentials",
+    "url": "https://mcp.example.com/mcp",
+    "config": {"clientId": "machine", "clientSecret": "canary-machine"},
+}
 # For where it is refused before anything is looked up.
 SOME_IDS = {
     "workspaceId": "ws_3kq8v0zj5m1t7r2x9c4b",

@@ -14,7 +14,7 @@ from api.connections.grant_secrets import GrantSecrets
 from api.connections.oauth_clients import ConfiguredClient, OAuthClients
 from api.connections.repository import OAuthClientRef
 from api.errors import NotConnectable, ServiceUnavailable
-from api.servers.server import EXTERNAL, OAuthGrant, Server
+from api.servers.server import EXTERNAL, Server
 from integrations import (
     Authorization,
     AuthorizationServer,
@@ -79,7 +79,7 @@ class AuthorizationRequests:
 
     async def _discover(self, ctx: WorkspaceContext, server: Server) -> Authorization:
         grant: Literal["authorization_code", "client_credentials"] = (
-            "client_credentials" if server.oauth_grant == OAuthGrant.CLIENT_CREDENTIALS else "authorization_code"
+            "client_credentials" if server.connects_by_client else "authorization_code"
         )
         try:
             async with asyncio.timeout(DISCOVERY_SECONDS):

@@ -9,7 +9,15 @@ from pydantic import TypeAdapter
 from api.access.guards import RequiresScope
 from api.access.principal import Scope
 from api.connections.dependencies import PublicUrls
-from api.connections.schemas import AUTH_URL, CONNECTION, DISCONNECTED, AccountView, AuthUrlView, ConnectionView
+from api.connections.schemas import (
+    AUTH_URL,
+    CLIENT_CONNECTION,
+    CONNECTION,
+    DISCONNECTED,
+    AccountView,
+    AuthUrlView,
+    ConnectionView,
+)
 from api.connections.service import ConnectionService, Status
 from api.errors import NotConnectable, ServiceUnavailable, ValidationFailed
 from api.http.dependencies import Injected
@@ -33,16 +41,17 @@ def view(status: Status, public: PublicUrls) -> ConnectionView:
     redirect_uri = public.callback(status.server.service_type)
     if connection is None:
         return ConnectionView(
-            connected=False,
+            connected=status.server.is_connected,
             scopes=[],
             asked_scopes=[],
             missing_scopes=[],
             unasked_scopes=[],
             reconnect_required=False,
+            problem=status.problem,
             redirect_uri=redirect_uri,
         )
     return ConnectionView(
-        connected=connection.ended is None,
+        connected=status.server.is_connected,
         account=AccountView(**connection.account) if connection.account else None,
         scopes=list(connection.granted),
         asked_scopes=list(connection.asked),
@@ -51,6 +60,7 @@ def view(status: Status, public: PublicUrls) -> ConnectionView:
         connected_at=connection.connected_at,
         expires_at=status.expires_at,
         reconnect_required=connection.ended is not None,
+        problem=status.problem,
         redirect_uri=redirect_uri,
     )
 
@@ -100,6 +110,29 @@ async def status(
 
 
 @post(
+    f"{OAUTH}/connect",
+    status_code=200,
+    guards=[RequiresScope(Scope.MANAGE)],
+    opt=documented(
+        OperationDoc(
+            "connectClient",
+            TAG,
+            "Connect a server without consent",
+            "For a server with the `client_credentials` grant that was disconnected: its client requests tokens again "
+            "when they are needed. Nothing is requested now; `check` does. Idempotent.",
+            SuccessResponse(200, "The current connection.", TypeAdapter(ConnectionView), CLIENT_CONNECTION),
+            problems=[NotConnectable],
+        )
+    ),
+)
+async def connect_client(
+    server_id: FromPath[str], connections: Injected[ConnectionService], public_urls: Injected[PublicUrls]
+) -> Response[bytes]:
+    current = await connections.connect(server_id)
+    return StoredResponse(OK, encode(view(current, public_urls))).response()
+
+
+@post(
     f"{OAUTH}/disconnect",
     status_code=200,
     guards=[RequiresScope(Scope.MANAGE)],
@@ -108,7 +141,9 @@ async def status(
             "disconnectServer",
             TAG,
             "Disconnect a server",
-            "The tokens are deleted at once, and revoked at the provider as soon as it can be reached. Idempotent.",
+            "The tokens are deleted at once, and revoked at the provider as soon as it can be reached. No tokens are "
+            "requested until the server is connected again, by `authorize` or, for the `client_credentials` grant, by "
+            "`connect`. Idempotent.",
             SuccessResponse(200, "The current connection.", TypeAdapter(ConnectionView), DISCONNECTED),
             problems=[NotConnectable],
         )
@@ -121,4 +156,4 @@ async def disconnect(
     return StoredResponse(OK, encode(view(current, public_urls))).response()
 
 
-ROUTES = [authorize, status, disconnect]
+ROUTES = [authorize, status, connect_client, disconnect]

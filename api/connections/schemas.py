@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, WithJsonSchema
 
 from api.http.models import ResponseModel, Timestamp
 
@@ -27,7 +27,9 @@ class AccountView(ResponseModel):
 class ConnectionView(ResponseModel):
     """The connection of a server."""
 
-    connected: bool
+    connected: bool = Field(
+        description="As the server's `oauthConnected`. Whether the provider accepts the connection now, `check` says."
+    )
     account: AccountView | None = None
     scopes: list[str] = Field(description="The granted scopes.")
     asked_scopes: list[str] = Field(description="The requested scopes.")
@@ -40,6 +42,11 @@ class ConnectionView(ResponseModel):
         default=None, description="When the access token expires. It is refreshed before, if the provider allows it."
     )
     reconnect_required: bool = Field(description="The grant has ended: connect the server again.")
+    problem: Annotated[str | None, WithJsonSchema({"type": "string"})] = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="Why the last request for tokens failed, if the server's `config` can be corrected.",
+    )
     redirect_uri: str = Field(description="The redirect URI to enter for a client that you register yourself.")
 
 
@@ -80,6 +87,10 @@ DISCONNECTED: dict[str, Any] = CONNECTION | {
     "askedScopes": [],
     "connectedAt": None,
     "expiresAt": None,
+}
+CLIENT_CONNECTION: dict[str, Any] = DISCONNECTED | {
+    "connected": True,
+    "redirectUri": "https://plugboard.example.com/api/mcp/oauth/external/callback",
 }
 CLIENT_METADATA: dict[str, Any] = {
     "client_id": "https://plugboard.example.com/client-metadata.json",

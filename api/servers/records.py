@@ -23,6 +23,15 @@ class ServerRecords:
         return self._servers.unchanged(server)
 
     def connection_changes(self, server: Server, connection: Connection | None) -> list[Change]:
-        """Writes the server with this connection. Its new version makes readers open it again."""
-        new = replace(server, connection=connection, version=server.version + 1)
-        return self._servers.replace(server, new)
+        """Writes the server with this connection. Its new version makes readers open it again.
+
+        None disconnects the server: no tokens are requested until it is connected again.
+        """
+        return self._next_version(server, replace(server, connection=connection, disconnected=connection is None))
+
+    def client_connection_changes(self, server: Server) -> list[Change]:
+        """Lets the client of the server request tokens again."""
+        return self._next_version(server, replace(server, disconnected=False))
+
+    def _next_version(self, old: Server, new: Server) -> list[Change]:
+        return self._servers.replace(old, replace(new, version=old.version + 1))

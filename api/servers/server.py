@@ -73,6 +73,9 @@ class Server(Record):
     sealed: Mapping[str, str] = field(default_factory=dict)
     oauth_grant: str = "authorization_code"
     connection: Connection | None = None
+    disconnected: bool = False
+    """It was disconnected and not connected since: its client must not request tokens."""
+
     reseals: int = 0
     """How many versions of the stored item only moved its credentials to other keys."""
 
@@ -107,8 +110,12 @@ class Server(Record):
         return ServerState.READY if complete else ServerState.INCOMPLETE
 
     @property
+    def connects_by_client(self) -> bool:
+        """Its client requests tokens without the consent of a person."""
+        return self.oauth_grant == OAuthGrant.CLIENT_CREDENTIALS
+
+    @property
     def is_connected(self) -> bool:
-        """A client that uses client credentials needs no consent."""
-        if self.oauth_grant == OAuthGrant.CLIENT_CREDENTIALS:
-            return "clientId" in self.sealed
+        if self.connects_by_client:
+            return "clientId" in self.sealed and not self.disconnected
         return self.connection is not None and self.connection.ended is None

@@ -9,6 +9,7 @@ from dataclasses import replace
 from http import HTTPStatus
 
 from api.kit.redaction import NO_SECRETS, Redactor
+from api.servers.server import Server
 from api.toolbox.calling.circuit_breakers import CircuitOpen
 from api.toolbox.failure_causes import CIRCUIT_OPEN, cause_of
 from api.toolbox.output.json_size import JsonSize, measure
@@ -26,6 +27,7 @@ from integrations import (
 
 NO_CREDENTIALS = "{} has no credentials for its current URL. Enter them again in its `config`."
 NOT_CONSENTED = "{} is not connected. A workspace manager must connect it first (`GET …/oauth/authorize`)."
+DISCONNECTED = "{} is not connected. A workspace manager must connect it (`POST …/oauth/connect`)."
 ENDED = "The connection of {} has ended. A workspace manager must connect it again."
 LACKS = "The connection of this server is missing required scopes: {}. Reconnect the server to grant them."
 NOT_NOW = "The connection is still valid: try again."
@@ -68,8 +70,9 @@ def no_credentials(server_name: str) -> CredentialsUnavailable:
     return CredentialsUnavailable(FailureKind.NOT_CONNECTED, NO_CREDENTIALS.format(_the_server(server_name, "The")))
 
 
-def not_consented(server_name: str) -> CredentialsUnavailable:
-    return CredentialsUnavailable(FailureKind.NOT_CONNECTED, NOT_CONSENTED.format(_the_server(server_name, "The")))
+def not_connected(server: Server) -> CredentialsUnavailable:
+    text = DISCONNECTED if server.connects_by_client else NOT_CONSENTED
+    return CredentialsUnavailable(FailureKind.NOT_CONNECTED, text.format(_the_server(server.name, "The")))
 
 
 def ended(server_name: str) -> CredentialsUnavailable:

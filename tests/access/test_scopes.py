@@ -12,7 +12,7 @@ from api.access.principal import Scope
 from api.main.app import build_router_app
 from api.main.settings import Settings
 from tests.harness import WEATHER, Plugboard, Workspace
-from tests.operations import GUARDED, IN_A_WORKSPACE, NOTION, Operation
+from tests.operations import BY_CLIENT, GUARDED, IN_A_WORKSPACE, NOTION, Operation
 
 READERS = {"admin", "manage", "read"}
 MANAGERS = {"admin", "manage"}
@@ -46,6 +46,7 @@ MAY: Mapping[str, set[str]] = {
     "checkServer": MANAGERS,
     "connectServer": MANAGERS,
     "getConnection": READERS,
+    "connectClient": MANAGERS,
     "disconnectServer": MANAGERS,
     "listServerTools": READERS,
     "listAgentTools": INVOKERS,
@@ -100,6 +101,8 @@ def ids_in(workspace: Workspace, operation: Operation) -> dict[str, str]:
 
 
 def server_for(workspace: Workspace, operation: Operation) -> dict[str, Any]:
+    if operation.id == "connectClient":
+        return workspace.make_server(**BY_CLIENT)
     return workspace.make_server(**NOTION) if operation.is_about_a_connection else workspace.make_silent_server()
 
 

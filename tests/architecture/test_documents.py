@@ -37,6 +37,7 @@ RUN_BY: Mapping[str, Mapping[str, str]] = {
         "oauth/authorize": "tests/docs/test_connect_guide.py",
         "oauth/status": "tests/docs/test_connect_guide.py",
         "client_credentials": "tests/docs/test_connect_guide.py",
+        "oauth/connect": "tests/docs/test_connect_guide.py",
     },
     "docs/services.md": {
         "api() {": "tests/docs/test_connect_guide.py",

@@ -91,7 +91,8 @@ def test_a_client_credentials_secret_is_sent_only_to_its_first_issuer(
     acme.configure(authorization_servers=(evil.issuer,))
     acme.expire_tokens()
 
-    server.workspace.admin.post(f"{server.path}/oauth/disconnect")
+    for action in ("disconnect", "connect"):
+        assert server.workspace.admin.post(f"{server.path}/oauth/{action}").status_code == 200
     result = server.call()
 
     assert result["error"]["kind"] == "upstream_unavailable"

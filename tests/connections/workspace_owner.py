@@ -71,6 +71,10 @@ class WorkspaceOwner:
     def disconnect(self, server: str) -> Json:
         return _read(self.admin.post(self.path(server, "/oauth/disconnect")))
 
+    def connect_client(self, server: str) -> Json:
+        """For a server that needs no consent."""
+        return _read(self.admin.post(self.path(server, "/oauth/connect")))
+
     def status(self, server: str) -> Json:
         return _read(self.admin.get(self.path(server, "/oauth/status")))
 

@@ -57,9 +57,10 @@ def test_a_server_is_connected_and_disconnected(provider: OAuthProvider, tmp_pat
 def test_a_machine_connects_without_user_consent(provider: OAuthProvider, tmp_path: Path) -> None:
     provider.tenant("demo").add_client("demo-machine", secret="demo-secret", grants=("client_credentials",))
     with reader_with_provider(provider, tmp_path) as reader:
-        (check,) = reader.run(CONNECT, "api() {", "client_credentials")
+        check, *statuses = reader.run(CONNECT, "api() {", "client_credentials", "oauth/connect")
 
     assert json.loads(check)["status"] == "ok"
+    assert [json.loads(status)["connected"] for status in statuses] == [False, True]
 
 
 def test_the_tools_of_services_are_called(provider: OAuthProvider, tmp_path: Path) -> None:

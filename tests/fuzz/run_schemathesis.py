@@ -19,7 +19,7 @@ from api.main.settings import Settings
 from demo.mcp_servers import PlainServer
 from tests.harness import Plugboard, Workspace, listening, served
 from tests.http.operations_on_workspace import OAUTH_CALLBACKS, OPERATIONS
-from tests.operations import APPS, NOTION
+from tests.operations import APPS, BY_CLIENT, NOTION
 
 EXAMPLES = 40
 LIMIT_SECONDS = 300
@@ -80,6 +80,11 @@ headers = {{ Authorization = "Bearer {connecting_admin}" }}
 parameters = {{ workspaceId = "{connecting}", serverId = "{at_notion}" }}
 
 [[operations]]
+include-operation-id = "connectClient"
+headers = {{ Authorization = "Bearer {connecting_admin}" }}
+parameters = {{ workspaceId = "{connecting}", serverId = "{by_client}" }}
+
+[[operations]]
 include-operation-id = "showConnect"
 parameters = {{ ticket = "{ticket}" }}
 
@@ -109,6 +114,7 @@ def config(plugboard: Plugboard, upstream: str) -> str:
         connecting=connecting.id,
         connecting_admin=connecting.key,
         at_notion=at_notion,
+        by_client=connecting.make_server(**BY_CLIENT)["id"],
         ticket=ticket(connecting, at_notion),
         ticket_to_use=ticket(connecting, at_notion),
         agent=workspace.make_agent(enabledMcpServerIds=[server])["id"],

@@ -3,7 +3,8 @@
 1. `config` on PUT merges by field. Versions of that server shift where a request succeeds that was refused before.
 2. A change of nothing makes no version and no record, `version` in a body is a precondition, and there is PATCH.
 3. A query parameter that a request does not have is refused.
-4. The contract may gain operations, parameters, fields and limits. What it had stays, but for `CONTRACT_CHANGES`.
+4. A server with client credentials is connected before its first token. Its status says why the last request failed.
+5. The contract may gain operations, parameters, fields and limits. What it had stays, but for `CONTRACT_CHANGES`.
 """
 
 from __future__ import annotations
@@ -133,6 +134,7 @@ CHANGED: Mapping[tuple[str, str], Callable[[Json], Json]] = {
         errors=[{"message": "<text>", "path": "config.password"}]
     ),
     (UPDATE_SERVER, "send back what was read"): _problem(412, "stale"),
+    ("getConnection", "the status of machine, that is not known"): _with_body(connected=True, problem=TEXT),
     ("updateAgent", "send back what was read"): _problem(412, "stale"),
     ("updateWorkspace", "rename with what was read"): _problem(412, "stale"),
     ("updateWorkspace", "rename with all that was read"): _problem(412, "stale"),

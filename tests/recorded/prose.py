@@ -15,6 +15,7 @@ PROBLEM = ("title", "detail", "errors.*.message")
 """In `application/problem+json`."""
 FIELDS = {
     "checkServer": ("detail",),
+    "getConnection": ("problem",),
     "listServices": ("*.description", "*.tools.*.description", "*.configFields.*.description"),
     "listAgentTools": ("unavailable.*.detail",),
     "listServerTools": ("unavailable.*.detail",),

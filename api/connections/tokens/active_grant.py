@@ -15,7 +15,7 @@ from api.connections.tokens.errors import (
 from api.connections.tokens.refresh import TokenRefresher
 from api.kit.storage.store import Conflict, Store
 from api.servers.records import ServerRecords
-from api.servers.server import OAuthGrant, Server
+from api.servers.server import Server
 
 
 class ActiveGrant:
@@ -27,8 +27,8 @@ class ActiveGrant:
     async def load(self, ctx: WorkspaceContext, server: Server) -> Grant:
         """`server` may be outdated: meanwhile it may have been connected again or changed."""
         grant = await GrantRepository(self._store, ctx).get(server.id)
-        if server.oauth_grant == OAuthGrant.CLIENT_CREDENTIALS:
-            return grant or await self._create(ctx, server)
+        if server.connects_by_client:
+            return await self._client_grant(ctx, server, grant)
         if grant is None or not await self._belongs_to(ctx, server, grant):
             raise NotConnected
         if grant.ended:
@@ -48,9 +48,14 @@ class ActiveGrant:
         connection = (await self.current_server(ctx, server)).connection
         return connection is not None and connection.grant_id == grant.id
 
+    async def _client_grant(self, ctx: WorkspaceContext, server: Server, grant: Grant | None) -> Grant:
+        if server.disconnected:
+            raise NotConnected
+        return grant or await self._create(ctx, server)
+
     async def _create(self, ctx: WorkspaceContext, server: Server) -> Grant:
         current = await self.current_server(ctx, server)
-        if current.oauth_grant != OAuthGrant.CLIENT_CREDENTIALS:
+        if not (current.connects_by_client and current.is_connected):
             raise NotConnected
         try:
             grant = await self._refresher.client_credentials_grant(ctx, current)

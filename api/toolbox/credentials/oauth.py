@@ -9,8 +9,8 @@ from api.connections.tokens.access_tokens import AccessToken, AccessTokens
 from api.connections.tokens.errors import NotConnected, ReconnectRequired, TokenTemporarilyUnavailable
 from api.kit.clock import Clock
 from api.kit.redaction import NO_SECRETS, Redactor
-from api.servers.server import OAuthGrant, Server
-from api.toolbox.failures import CLIENT_LACKS, client_refused, ended, missing_scopes, not_consented, not_now
+from api.servers.server import Server
+from api.toolbox.failures import CLIENT_LACKS, client_refused, ended, missing_scopes, not_connected, not_now
 from integrations import StatusRefused, challenge_of
 
 MOST_SCOPES = 50
@@ -49,7 +49,7 @@ class OAuthCredentials:
             scopes = self.redact.without_secrets(challenge.scopes)[:MOST_SCOPES]
             if not scopes:
                 return False
-            if self._server.oauth_grant == OAuthGrant.CLIENT_CREDENTIALS:
+            if self._server.connects_by_client:
                 raise missing_scopes(scopes, CLIENT_LACKS)
             if await self._tokens.record_missing_scopes(self._ctx, self._server, scopes):
                 raise missing_scopes(scopes)
@@ -59,11 +59,11 @@ class OAuthCredentials:
         try:
             fresh = await self._tokens.get(self._ctx, self._server, refused=refused)
         except NotConnected as error:
-            raise not_consented(self._server.name) from error
+            raise not_connected(self._server) from error
         except ReconnectRequired as error:
             raise ended(self._server.name) from error
         except TokenTemporarilyUnavailable as error:
-            is_ours = self._server.oauth_grant == OAuthGrant.CLIENT_CREDENTIALS and error.is_lasting
+            is_ours = self._server.connects_by_client and error.is_lasting
             raise (client_refused if is_ours else not_now)(error.text, error.retry_after) from error
         replaced = self._fresh.secrets if self._fresh else frozenset()
         self.redact = Redactor(fresh.secrets | replaced)  # the old token may still occur in a later response

@@ -174,9 +174,44 @@ async def test_tokens_received_after_a_disconnect_are_not_stored(
         owner.disconnect(server)
         acme.release_held()
 
-        results = await tasks
-        assert results.token == acme.live_tokens("access")[-1]
-        assert acme.counts["client_credentials"] == 2
+        with pytest.raises(NotConnected):
+            await tasks
+        assert await here.grant_or_none(server) is None
+        assert acme.counts["client_credentials"] == 1
+
+
+async def test_a_process_that_does_not_know_of_a_disconnect_requests_no_token(
+    owner: WorkspaceOwner, provider: OAuthProvider
+) -> None:
+    acme = provider.tenant("acme")
+    server = machine(owner, acme)
+    async with process(owner) as here:
+        outdated = await here.server(server)
+        token = await here.keeper.get(here.ctx, outdated)
+        owner.disconnect(server)
+
+        for refused in (None, token):
+            with pytest.raises(NotConnected):
+                await here.keeper.get(here.ctx, outdated, refused=refused)
+    assert acme.counts["client_credentials"] == 1
+
+
+async def test_a_grant_requested_before_a_disconnect_is_not_stored(
+    owner: WorkspaceOwner, provider: OAuthProvider
+) -> None:
+    acme = provider.tenant("acme")
+    server = machine(owner, acme)
+    acme.inject_fault("metadata", Fault("hold"))
+    async with process(owner) as here:
+        tasks = asyncio.create_task(here.fresh(server))
+        await asyncio.to_thread(acme.wait_until_held, "metadata")
+        owner.disconnect(server)
+        acme.release_held()
+
+        with pytest.raises(NotConnected):
+            await tasks
+        assert await here.grant_or_none(server) is None
+    assert acme.requests_to("token") == []
 
 
 class KeyRotatingStore(StoreWrapper):

@@ -10,6 +10,7 @@ from tests.recorded.scripts import (
     agents,
     api_keys,
     calls,
+    client_grants,
     connections,
     grants,
     idempotency,
@@ -24,7 +25,7 @@ from tests.recorded.scripts import (
 SCRIPTS: Mapping[str, Script] = {
     module.__name__.rpartition(".")[2]: module.SCRIPT
     for module in (
-        *(access, agents, api_keys, calls, connections, grants, idempotency),
-        *(methods, servers, system, tools, workspaces),
+        *(access, agents, api_keys, calls, client_grants, connections, grants),
+        *(idempotency, methods, servers, system, tools, workspaces),
     )
 } | service_tools.SCRIPTS
