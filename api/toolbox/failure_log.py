@@ -1,4 +1,4 @@
-"""The log lines of failed calls, lists and checks: which server, for whom, and why."""
+"""The log lines of failed calls, lists and checks, and of schemas that cannot be applied: which server, and why."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from integrations import FailureCause
 
 log = logging.getLogger("plugboard.upstream")
 LONGEST_DETAIL = 300
+MAX_UNCHECKED = 20
+"""Lines about one list: a server may list thousands of tools."""
 ARGUMENTS = frozenset({FailureKind.INVALID_ARGUMENTS})
 """The agent's own mistakes: nothing is wrong with the server."""
 
@@ -60,3 +62,17 @@ class FailureLog:
                 "ms": milliseconds,
             },
         )
+
+
+class UncheckedTools:
+    """Logs the tools of one list whose schemas cannot be applied, or not in full: their servers see any arguments."""
+
+    def __init__(self, workspace_id: str, server_id: str) -> None:
+        self._places = {"workspace": workspace_id, "server": server_id}
+        self._lines_left = MAX_UNCHECKED
+
+    def __call__(self, tool_name: str, problem: str) -> None:
+        if self._lines_left:
+            self._lines_left -= 1
+            detail = safe_line(f"{tool_name}: {problem}", limit=LONGEST_DETAIL)
+            log.info("arguments not checked in full", extra={**self._places, "detail": detail})

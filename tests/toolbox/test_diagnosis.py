@@ -215,6 +215,56 @@ def test_wrong_arguments_are_no_failure_of_the_server(toolbox: ToolboxClient, ca
     assert lines(caplog, "tool call failed") == []
 
 
+UNCHECKED: dict[str, Any] = {
+    "loop": {"$ref": "#/$defs/canary-nowhere"},
+    "typo": {"type": "canary-strnig"},
+    "lookahead": {"type": "object", "properties": {"a": {"pattern": "^(?!canary)"}}},
+}
+"""By tool, schemas that cannot be applied, or not in full."""
+
+
+def test_a_schema_that_cannot_be_applied_is_logged_once_a_list(
+    toolbox: ToolboxClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    fine = {"name": "fine", "inputSchema": {"type": "object"}}
+    fake = PlainServer([fine, *({"name": name, "inputSchema": schema} for name, schema in UNCHECKED.items())])
+    server = toolbox.server(fake)
+    agent = toolbox.agent(server)
+
+    with caplog.at_level(logging.INFO):
+        for name in (*UNCHECKED, *UNCHECKED, "fine"):
+            toolbox.call(agent, f"mcp_weather_{name}")
+        logged = lines(caplog, "arguments not checked in full")
+        toolbox.tools_of(server, refresh="true")
+        toolbox.call(agent, "mcp_weather_typo")
+
+    assert [(line["level"], line["workspace"], line["server"]) for line in logged] == [
+        ("info", toolbox.workspace.id, server["id"])
+    ] * 3
+    assert [line["detail"] for line in logged] == [
+        "loop: The schema is invalid.",
+        "typo: The schema is invalid.",
+        "lookahead: The schema has patterns or formats that cannot be applied.",
+    ]
+    again = lines(caplog, "arguments not checked in full")[3:]
+    assert [line["detail"] for line in again] == ["typo: The schema is invalid."]
+    assert "canary" not in json.dumps(logged)
+
+
+def test_of_a_list_few_schemas_that_cannot_be_applied_are_logged(
+    toolbox: ToolboxClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    many = [f"t{number}" for number in range(40)]
+    fake = PlainServer([{"name": name, "inputSchema": {"type": "strnig"}} for name in many])
+    agent = toolbox.agent(toolbox.server(fake))
+
+    with caplog.at_level(logging.INFO):
+        for name in many:
+            toolbox.call(agent, f"mcp_weather_{name}")
+
+    assert len(lines(caplog, "arguments not checked in full")) == 20
+
+
 @pytest.mark.parametrize(
     ("answer", "level", "outcome"),
     [(None, "info", "ok"), (lambda _: McpResponse(503), "warning", "upstream_unavailable")],

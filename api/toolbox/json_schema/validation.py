@@ -17,11 +17,9 @@ from api.toolbox.json_schema.error_messages import ArgumentErrorMessages
 from api.toolbox.json_schema.patterns import Patterns, are_too_many, judge, patterns_in
 from api.toolbox.json_schema.references import has_other_bases
 from api.toolbox.output.json_size import JsonSize, measure
-from api.toolbox.output.sanitize import one_line
 
 MAX_DEPTH = 64
 MAX_VALUES = 100_000
-MAX_PROBLEM = 200
 MAX_COUNTED = 4_000
 """The maximum of values in arguments whose cost is counted exactly."""
 MAX_NANOSECONDS = 20_000_000
@@ -38,7 +36,7 @@ class Validator:
     """Validates arguments. A schema that is invalid or too costly accepts everything: no call fails because of it."""
 
     problem: str | None
-    """Why nothing, or not all, is validated, for the log."""
+    """Why nothing, or not all, is validated: a sentence for the log, without anything of the schema."""
     _compiled: jsonschema_rs.Validator | None = field(default=None, repr=False)
     _schema: Mapping[str, Any] = field(default_factory=dict, repr=False)
     _patterns: Patterns = field(default_factory=lambda: judge([]), repr=False)
@@ -61,8 +59,8 @@ class Validator:
         try:
             applied = applied_schema(schema, patterns)
             checked = compiled(applied) if len(msgspec.json.encode(applied)) <= MAX_SCHEMA else None
-        except (ValueError, RecursionError) as error:  # ValidationError is a ValueError too
-            return cls(one_line(str(error)[: 4 * MAX_PROBLEM], MAX_PROBLEM))
+        except (ValueError, RecursionError):  # ValidationError is a ValueError too
+            return cls("The schema is invalid.")
         if checked is None:
             return cls("The schema takes too long to be compiled.")
         problem = None if applied is schema else "The schema has patterns or formats that cannot be applied."

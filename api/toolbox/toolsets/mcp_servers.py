@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 from api.access.context import WorkspaceContext
 from api.kit.deadline import Deadline
@@ -86,7 +85,6 @@ class McpServers(ServerKind):
             await protocols.keep(server, era)
 
         large_results = LargeResults(deps.conversion, ctx.workspace_id)
-        recount = partial(self._recount, ctx.workspace_id)
         return McpToolset(
             server,
             credentials,
@@ -96,7 +94,8 @@ class McpServers(ServerKind):
             keep_era,
             self._version,
             large_results,
-            recount=recount,
+            workspace_id=ctx.workspace_id,
+            recount=self._recount,
         )
 
 

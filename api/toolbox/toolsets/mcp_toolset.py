@@ -15,6 +15,7 @@ from api.kit.redaction import Redactor
 from api.servers.server import Server
 from api.toolbox.credentials.static import UpstreamCredentials
 from api.toolbox.failure_causes import cause_of
+from api.toolbox.failure_log import UncheckedTools
 from api.toolbox.output import results
 from api.toolbox.output.conversion import Conversion, LargeResults
 from api.toolbox.output.tool_result import ToolResult
@@ -46,7 +47,8 @@ class McpToolset(Toolset):
         version: ListVersion,
         large_results: LargeResults,
         *,
-        recount: Callable[[McpToolset], None],
+        workspace_id: str,
+        recount: Callable[[str, McpToolset], None],
     ) -> None:
         self.server = server
         self._credentials = credentials
@@ -56,6 +58,7 @@ class McpToolset(Toolset):
         self._on_era = on_era
         self._version = version
         self._large_results = large_results
+        self._workspace_id = workspace_id
         self._recount = recount
         self._era = client.era
         self._tools: ToolCatalog | None = None
@@ -169,7 +172,8 @@ class McpToolset(Toolset):
         with Deadline(self._ticker, self.server.timeout_seconds).enforce():
             listed = await self._with_valid_credentials(self._client.list_tools)
         now, redact = self._clock.monotonic(), self._credentials.redact
-        tools = await ToolCatalog.of(listed, now, redact, _weakly(self._changed_size))
+        unchecked = UncheckedTools(self._workspace_id, self.server.id)
+        tools = await ToolCatalog.of(listed, now, redact, _weakly(self._changed_size), unchecked)
         self._replace(tools)
         await self._keep_era()
         return tools
@@ -180,7 +184,7 @@ class McpToolset(Toolset):
         self._changed_size()
 
     def _changed_size(self) -> None:
-        self._recount(self)
+        self._recount(self._workspace_id, self)
 
     async def _keep_era(self) -> None:
         if self._client.era is not self._era and self._client.era is not None:

@@ -28,6 +28,9 @@ TOOL_BYTES = 1700
 """What a tool takes besides its texts: the object, and its places in the list and in the maps of names."""
 LONGEST_TEXT = 20_000
 
+OnProblem = Callable[[str, str], None]
+"""Takes the name of a tool, and why its schema cannot be applied in full."""
+
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -61,12 +64,19 @@ class CatalogTool:
     What is derived from it is computed once, on first use.
     """
 
-    def __init__(self, listed: Mapping[str, Any], on_growth: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        listed: Mapping[str, Any],
+        on_growth: Callable[[], None] = lambda: None,
+        on_problem: OnProblem = lambda _name, _problem: None,
+    ) -> None:
+        """`on_problem` is called once if not all of the arguments can be checked."""
         self.name: str = listed["name"]
         self._json = _encode(listed)
         self._schema: bytes | None = None
         self._validator_size = 0
         self._on_growth = on_growth
+        self._on_problem = on_problem
 
     @property
     def listed(self) -> dict[str, Any]:
@@ -89,6 +99,8 @@ class CatalogTool:
         validator = Validator.of(schema)
         self._validator_size = validator_size(schema, len(self._json))
         self._on_growth()
+        if validator.problem:
+            self._on_problem(self.name, validator.problem)
         return validator
 
     @property
@@ -146,6 +158,7 @@ class ToolCatalog:
         now: float,
         redact: Redactor = NO_SECRETS,
         on_growth: Callable[[], None] = lambda: None,
+        on_problem: OnProblem = lambda _name, _problem: None,
     ) -> ToolCatalog:
         """In pieces: a list may have megabytes. `on_growth` is called when something derived from a tool is kept."""
         by_name: dict[str, CatalogTool] = {}
@@ -153,7 +166,7 @@ class ToolCatalog:
         for listed in tool_list.tools:
             tool = await without_secrets(listed, redact, pieces)
             if tool and tool["name"] not in by_name:
-                by_name[tool["name"]] = CatalogTool(used_fields(tool), on_growth)
+                by_name[tool["name"]] = CatalogTool(used_fields(tool), on_growth, on_problem)
             await pieces.pause()
         twice = len(tool_list.tools) - len(by_name)
         hold = FRESH_SECONDS if tool_list.ttl_ms is None else min(tool_list.ttl_ms / 1000, LONGEST_HOLD)
