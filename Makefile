@@ -9,7 +9,7 @@ LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hash
 .DEFAULT_GOAL := help
 # Python keeps what it has compiled, whatever the shell says: the tests start hundreds of processes.
 export PYTHONDONTWRITEBYTECODE :=
-.PHONY: help setup run demo demo-oauth test test-real conformance check format openapi fuzz stalls bench lock clean
+.PHONY: help setup run demo demo-oauth test test-real conformance check format openapi fuzz stalls bench lock release clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 13
@@ -91,6 +91,9 @@ lock: .venv/.develops  ## resolve the dependencies anew (needs uv)
 	$(LOCK) -c requirements-dev.lock demo/requirements.in -o demo/requirements.lock
 	$(LOCK) tests/real/servers.in -o tests/real/servers.lock
 	$(LOCK) tests/real/proxy.in -o tests/real/proxy.lock
+
+release: .venv/.develops  ## the wheel, its lock file, SBOM and checksums, in dist/
+	@$(BIN)/python -m release $(ARGS)
 
 clean:  ## remove what was made, except data
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache *.egg-info

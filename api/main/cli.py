@@ -58,6 +58,8 @@ def _parser() -> argparse.ArgumentParser:
     table_commands.add_parser("create", help="create the table, on PostgreSQL also migrate it").set_defaults(
         run=commands.table_create
     )
+    template = table_commands.add_parser("template", help="print a CloudFormation template of the table, key and role")
+    template.set_defaults(run=commands.table_template)
     _add_moves(commands_parsers)
     doctor = commands_parsers.add_parser("doctor", help="look for problems in settings, store, keys and network")
     doctor.add_argument("--offline", action="store_true", help="make no requests to other hosts")

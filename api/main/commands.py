@@ -24,7 +24,7 @@ from api.kit.crypto.data_keys import NoDataKey, TooManyDataKeys
 from api.kit.crypto.reencryption import KeyUsage, ReencryptionResult, count, rewrap
 from api.kit.crypto.secret import Secret
 from api.kit.storage.dynamodb.store import dynamo_client
-from api.kit.storage.dynamodb.table import create_table
+from api.kit.storage.dynamodb.table import STACK, create_table
 from api.kit.storage.store import IfPresent, Put
 from api.main import server_process
 from api.main.app import build_router_app
@@ -149,6 +149,10 @@ async def keys_rewrap(settings: Settings, args: argparse.Namespace) -> None:
 async def table_create(settings: Settings, _: argparse.Namespace) -> None:
     is_new = await _create_table(settings)
     _print_result(f"The table {settings.table} {'was created' if is_new else 'already exists'}.")
+
+
+async def table_template(_: Settings, __: argparse.Namespace) -> None:
+    _print_result(STACK.read_text(encoding="utf-8").rstrip())
 
 
 async def _create_table(settings: Settings) -> bool:

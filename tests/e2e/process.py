@@ -10,9 +10,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,20 @@ from tests.harness import caller
 COMMAND = Path(sys.executable).with_name("plugboard")
 PROJECT = Path(__file__).parents[2]
 PATIENCE_SECONDS = 40.0
+
+
+@dataclass(frozen=True)
+class Program:
+    """What is run: this version, or another one."""
+
+    command: tuple[str | Path, ...] = (COMMAND,)
+    directory: Path = PROJECT
+    environment: Mapping[str, str] = field(default_factory=dict)
+    name: str = "."
+    """The folder of its output, so that two can serve the same data."""
+
+
+OURS = Program()
 
 
 @dataclass
@@ -68,11 +82,13 @@ def environment(data_dir: Path, **changed: object) -> dict[str, str]:
     return mine | {name: str(value) for name, value in changed.items()}
 
 
-def plugboard(data_dir: Path, *arguments: str, **changed: object) -> subprocess.CompletedProcess[str]:
+def plugboard(
+    data_dir: Path, *arguments: str, program: Program = OURS, **changed: object
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [COMMAND, *arguments],
-        cwd=PROJECT,
-        env=environment(data_dir, **changed),
+        [*program.command, *arguments],
+        cwd=program.directory,
+        env=environment(data_dir, **program.environment, **changed),
         capture_output=True,
         text=True,
         check=False,
@@ -86,15 +102,16 @@ def first_workspace(data_dir: Path, **changed: object) -> tuple[str, str]:
     return created["workspaceId"], created["apiKey"]
 
 
-def start(data_dir: Path, **changed: object) -> Process:
+def start(data_dir: Path, program: Program = OURS, **changed: object) -> Process:
     """Begins to serve on a free port; its output goes to files beside the data, so that no pipe fills up."""
     port = free_port()
-    folder = data_dir.parent
+    folder = data_dir.parent / program.name
+    folder.mkdir(exist_ok=True)
     with (folder / "out").open("wb") as out, (folder / "err").open("wb") as err:
         popen = subprocess.Popen(
-            [COMMAND, "serve"],
-            cwd=PROJECT,
-            env=environment(data_dir, PLUGBOARD_PORT=port, **changed),
+            [*program.command, "serve"],
+            cwd=program.directory,
+            env=environment(data_dir, PLUGBOARD_PORT=port, **program.environment, **changed),
             stdout=out,
             stderr=err,
         )
@@ -102,8 +119,8 @@ def start(data_dir: Path, **changed: object) -> Process:
 
 
 @contextmanager
-def serving(data_dir: Path, **changed: object) -> Iterator[Process]:
-    process = start(data_dir, **changed)
+def serving(data_dir: Path, program: Program = OURS, **changed: object) -> Iterator[Process]:
+    process = start(data_dir, program, **changed)
     try:
         until(lambda: process.popen.poll() is not None or answers(process, "/readyz"))
         assert process.popen.poll() is None, process.log()

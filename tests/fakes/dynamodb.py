@@ -178,7 +178,7 @@ def _shared_table(endpoint: str) -> str:
 
 
 def table_by_stack(endpoint: str) -> str:
-    """A table of a test's own, as an operator makes it: by infra/stack.yaml."""
+    """A table of a test's own, as an operator makes it: by `stack.yaml`."""
     name = f"test-{uuid.uuid4().hex}"
     parameters = {"TableName": name, "KeyAlias": f"alias/{name}"}
     cloudformation = _cloudformation(endpoint)

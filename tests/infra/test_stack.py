@@ -1,4 +1,4 @@
-"""infra/stack.yaml makes what Plugboard needs and gives it no right that it does not use."""
+"""stack.yaml makes what Plugboard needs and gives it no right that it does not use."""
 
 import ast
 import subprocess

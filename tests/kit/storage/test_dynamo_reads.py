@@ -153,7 +153,7 @@ async def test_a_write_over_four_megabytes_is_refused_before_it_is_sent(store: D
 
 
 async def test_the_store_needs_four_operations(store: DynamoStore, faults: Faults) -> None:
-    """The rights in infra/stack.yaml are made for these."""
+    """The rights in stack.yaml are made for these."""
     await store.write(Put(KEYS[0], {}, IfAbsent()), Put(KEYS[1], {}, IfAbsent()))
     await store.write(Delete(KEYS[1], IfPresent()))
     await store.get(KEYS[0])

@@ -1,4 +1,4 @@
-"""`create_table` creates the table that infra/stack.yaml defines."""
+"""`create_table` creates the table that stack.yaml defines."""
 
 from collections.abc import Iterator
 from typing import Any

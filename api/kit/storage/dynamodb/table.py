@@ -1,4 +1,4 @@
-"""Creation of the table without CloudFormation, from its definition in infra/stack.yaml."""
+"""Creation of the table without CloudFormation, from its definition in `stack.yaml`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from api.kit.storage.store import StoreUnavailable
 
-STACK = Path(__file__).parents[4] / "infra" / "stack.yaml"
+STACK = Path(__file__).with_name("stack.yaml")
 SET_BY_CALLS_OF_THEIR_OWN = ("TimeToLiveSpecification", "PointInTimeRecoverySpecification")
 TRIES = 60
 
