@@ -8,6 +8,7 @@ AppError
 ├── NotFound 404               absent, or in another workspace: callers cannot tell the two apart
 ├── MethodNotAllowed 405
 ├── InUse, ConflictProblem 409 another object needs it; another object has it
+├── LastAdminKey 409          without it, no key could change the workspace's keys
 ├── NotConnectable 409         consent cannot be requested until something changes
 ├── PreconditionFailed 412     changed since it was read
 ├── ContentTooLarge 413
@@ -90,6 +91,17 @@ class InUse(AppError):
 
 class ConflictProblem(AppError):
     status, code, title = 409, "conflict", "The request conflicts with another object"
+
+
+class LastAdminKey(AppError):
+    status, code, title = 409, "last_admin_key", "The API key is the workspace's last admin key"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The workspace has no other admin key that has not expired, and needs one to manage its API keys. Create "
+            "another admin key first. To revoke this one all the same, add `?last=true`: then only the operator can "
+            "create an admin key, with `plugboard setup --admin-key`."
+        )
 
 
 class NotConnectable(AppError):

@@ -55,6 +55,11 @@ class ApiKey:
         return hmac.digest(pepper.reveal(), rights + self.secret.reveal(), hashlib.sha256).hex()
 
 
+def shown_prefix(key_id: str) -> str:
+    """How the key with this id begins: it names the key and is no secret."""
+    return f"{PREFIX}{key_id.removeprefix('key_')}"
+
+
 def _checksum(body: str) -> str:
     number, digits = zlib.crc32(body.encode()), []
     for _ in range(CHECKSUM_LENGTH):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from api.access.context import OperatorContext, WorkspaceContext, partition_of
+from api.access.context import OperatorContext, WorkspaceContext, partition_of, workspace_of
 from api.access.principal import SYSTEM_PRINCIPAL, AuthenticationScheme, Credentials, Headers, Principal, Scope
 from api.access.principal_cache import PrincipalCache
 from api.errors import Forbidden, NotFound, Unauthorized
@@ -43,6 +43,17 @@ class Authenticator:
     async def identify(self, headers: Headers) -> Principal:
         """The principal, whatever partition it belongs to."""
         return (await self._authenticate_anywhere(self._credentials(headers))).principal
+
+    async def enter_own(
+        self, headers: Headers, request_id: str, client_address: str | None = None
+    ) -> WorkspaceContext | OperatorContext:
+        """The principal's right to act where it belongs: in its workspace, or as an operator."""
+        credentials = self._credentials(headers)
+        principal, snapshot = await self._authenticate_anywhere(credentials)
+        workspace_id = workspace_of(snapshot)
+        if workspace_id is None:
+            return OperatorContext(principal, request_id, credentials, client_address)
+        return WorkspaceContext(workspace_id, principal, snapshot, request_id, credentials, client_address)
 
     async def authenticate(
         self, headers: Headers, workspace_id: str, request_id: str, client_address: str | None = None

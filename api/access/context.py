@@ -8,9 +8,17 @@ from dataclasses import dataclass, replace
 from api.access.principal import SYSTEM_PRINCIPAL, Credentials, Principal
 from api.kit.storage.revision_cache import Snapshot
 
+WORKSPACE = "WS#"
+
 
 def partition_of(workspace_id: str) -> str:
-    return f"WS#{workspace_id}"
+    return f"{WORKSPACE}{workspace_id}"
+
+
+def workspace_of(snapshot: Snapshot) -> str | None:
+    """None for a snapshot of the operators' keys."""
+    partition = snapshot.partition
+    return partition.removeprefix(WORKSPACE) if partition.startswith(WORKSPACE) else None
 
 
 @dataclass(frozen=True, slots=True)

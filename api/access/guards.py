@@ -85,7 +85,10 @@ class RequiresAnyKey(Guard):
 
     async def __call__(self, connection: Connection, _: BaseRouteHandler) -> None:
         access: Authenticator = connection.app.state["authenticator"]
-        await access.identify(connection.scope["headers"])
+        state = connection.scope["state"]
+        state["context"] = await access.enter_own(
+            connection.scope["headers"], state["request_id"], state["client_address"]
+        )
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,14 @@ from typing import ClassVar
 
 from api.access.principal import Principal, Scope
 from api.kit.crypto.envelope import bind
+from api.kit.storage.creation_order import position_of, read_all
 from api.kit.storage.records import NOT_STORED, Record
 from api.kit.storage.revision_cache import REVISION, Snapshot
 from api.kit.storage.store import Always, Change, Check, Delete, IfAbsent, IfPresent, IfVersion, Item, Key, Put, Store
 
 OPERATORS = "OPERATOR"
 META = "META"
+KEY = "KEY#"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +62,28 @@ class ApiKeyRepository:
         item = await self._store.get(key_record(partition, key_id))
         return ApiKeyRecord.of(item) if item else None
 
-    async def page(self, partition: str, limit: int, after: str | None) -> list[ApiKeyRecord]:
-        items = await self._store.query(partition, "KEY#", limit=limit, after=after and f"KEY#{after}")
+    def of(self, partition: str) -> OwnedKeys:
+        return OwnedKeys(self._store, partition)
+
+
+class OwnedKeys:
+    """The API keys of one partition."""
+
+    def __init__(self, store: Store, partition: str) -> None:
+        self._store = store
+        self._partition = partition
+
+    async def positions(self) -> list[str]:
+        items = await read_all(self._store, self._partition, KEY)
+        return [position_of(str(item.data["created_at"]), item.key.sk.removeprefix(KEY)) for item in items]
+
+    async def load(self, ids: Sequence[str]) -> list[ApiKeyRecord]:
+        keys = [key_record(self._partition, key_id) for key_id in ids]
+        items = await self._store.get_many(keys)
+        return [ApiKeyRecord.of(items[key]) for key in keys if key in items]
+
+    async def page_by_id(self, limit: int, after: str | None) -> list[ApiKeyRecord]:
+        items = await self._store.query(self._partition, KEY, limit=limit, after=after and f"{KEY}{after}")
         return [ApiKeyRecord.of(item) for item in items]
 
 
@@ -103,7 +125,7 @@ async def last_uses(store: Store, partition: str, key_ids: Sequence[str]) -> dic
 
 def owned_keys(items: Sequence[Item]) -> list[str]:
     """The ids of the API keys among the items of a partition."""
-    return [item.key.sk.removeprefix("KEY#") for item in items if item.key.sk.startswith("KEY#")]
+    return [item.key.sk.removeprefix(KEY) for item in items if item.key.sk.startswith(KEY)]
 
 
 async def beginning_of(snapshot: Snapshot) -> str | None:
@@ -123,7 +145,7 @@ def revision_key(partition: str) -> Key:
 
 
 def key_record(partition: str, key_id: str) -> Key:
-    return Key(partition, f"KEY#{key_id}")
+    return Key(partition, f"{KEY}{key_id}")
 
 
 def _use(partition: str, key_id: str) -> Key:

@@ -14,14 +14,24 @@ from api.access.principal import Scope
 from api.access.repository import ApiKeyRecord
 from api.api_keys.schemas import ApiKeyDraft, ApiKeyView, NewApiKeyView
 from api.api_keys.service import ApiKeyService
-from api.errors import ValidationFailed
+from api.errors import LastAdminKey, ValidationFailed
 from api.http.dependencies import IfMatch, Injected
 from api.http.openapi import examples
-from api.http.operations import IDEMPOTENCY_KEY, IF_MATCH, OperationDoc, SuccessResponse, delete, documented, get, post
+from api.http.operations import (
+    IDEMPOTENCY_KEY,
+    IF_MATCH,
+    OperationDoc,
+    Parameter,
+    SuccessResponse,
+    delete,
+    documented,
+    get,
+    post,
+)
 from api.http.pagination import PAGES, PAGING, Paging
 from api.http.query import choice_parameter, query_choice, query_text, text_parameter
-from api.http.request import AnyRequest
-from api.http.responses import StoredResponse, created
+from api.http.request import AnyRequest, query_bool
+from api.http.responses import StoredResponse, created, item
 from api.http.selection import select
 from api.kit.crypto.secret import Secret
 
@@ -29,6 +39,7 @@ API_KEYS = "/api/workspaces/{workspace_id:str}/api-keys"
 API_KEY = f"{API_KEYS}/{{key_id:str}}"
 TAG = "API keys"
 MANY = TypeAdapter(list[ApiKeyView])
+LAST = Parameter("last", "`true`: also if the key is the workspace's last admin key.", {"type": "boolean"})
 SCOPES = [scope.value for scope in Scope if scope is not Scope.OPERATOR]
 FILTERS = (
     text_parameter("q", "Only keys with this text in their name, in any case."),
@@ -53,7 +64,7 @@ def key_filter(request: AnyRequest) -> Callable[[ApiKeyRecord], bool] | None:
             "listApiKeys",
             TAG,
             "List API keys",
-            f"Without their secrets, which are not stored. {PAGES}",
+            f"Without their secrets, which are not stored. In order of creation. {PAGES}",
             SuccessResponse.many(MANY, examples.KEY),
             parameters=[*PAGING, *FILTERS],
         )
@@ -62,7 +73,8 @@ def key_filter(request: AnyRequest) -> Callable[[ApiKeyRecord], bool] | None:
 async def list_api_keys(
     request: AnyRequest, api_keys: Injected[ApiKeyService], paging: Injected[Paging]
 ) -> Response[bytes]:
-    page = await select(paging, api_keys.page, lambda record: record.id, key_filter(request))
+    listing = api_keys.listing(paging.after)
+    page = await select(paging, listing.page, listing.position, key_filter(request))
     used = await api_keys.last_uses(page.items)
     views = [ApiKeyView.of(record, used.get(record.id)) for record in page.items]
     return paging.answer(views, MANY, page.last).response()
@@ -97,6 +109,25 @@ async def create_api_key(
     return (await idempotent_create.run(work)).response()
 
 
+@get(
+    API_KEY,
+    guards=[RequiresScope(Scope.ADMIN)],
+    opt=documented(
+        OperationDoc(
+            "getApiKey",
+            TAG,
+            "Get an API key",
+            "Without its secret, which is not stored.",
+            SuccessResponse.item(ApiKeyView, examples.KEY),
+        )
+    ),
+)
+async def get_api_key(key_id: FromPath[str], api_keys: Injected[ApiKeyService]) -> Response[bytes]:
+    record = await api_keys.get(key_id)
+    used = await api_keys.last_uses([record])
+    return item(ApiKeyView.of(record, used.get(record.id)), record.version).response()
+
+
 @delete(
     API_KEY,
     status_code=204,
@@ -106,14 +137,18 @@ async def create_api_key(
             "revokeApiKey",
             TAG,
             "Revoke an API key",
-            "The key stops working with the next request, in every process.",
+            "The key stops working with the next request, in every process. Refused for the last admin key that has "
+            "not expired, unless `last=true`.",
             SuccessResponse.no_content(),
-            parameters=[IF_MATCH],
+            parameters=[LAST, IF_MATCH],
+            problems=[LastAdminKey, ValidationFailed],
         )
     ),
 )
-async def revoke_api_key(key_id: FromPath[str], api_keys: Injected[ApiKeyService], if_match: IfMatch = None) -> None:
-    await api_keys.revoke(key_id, if_match)
+async def revoke_api_key(
+    request: AnyRequest, key_id: FromPath[str], api_keys: Injected[ApiKeyService], if_match: IfMatch = None
+) -> None:
+    await api_keys.revoke(key_id, if_match, last=query_bool(request, LAST.name))
 
 
-ROUTES = [list_api_keys, create_api_key, revoke_api_key]
+ROUTES = [list_api_keys, create_api_key, get_api_key, revoke_api_key]

@@ -11,16 +11,27 @@ from api.access.context import WorkspaceContext
 from api.access.last_used import LastUsedRecorder
 from api.access.peppers import Peppers
 from api.access.principal import Scope
-from api.access.repository import OPERATORS, ApiKeyRecord, ApiKeyRepository, add_key, remove_key, revision_key
+from api.access.repository import (
+    OPERATORS,
+    ApiKeyRecord,
+    ApiKeyRepository,
+    add_key,
+    key_record,
+    remove_key,
+    revision_key,
+)
 from api.api_keys.schemas import ApiKeyDraft
 from api.audit.events import AuditEvent
 from api.audit.journal import Journal
-from api.errors import FieldError, NotFound, ValidationFailed
+from api.errors import FieldError, LastAdminKey, NotFound, ValidationFailed
 from api.http.preconditions import check_if_match
 from api.kit.clock import Clock, rfc3339
 from api.kit.crypto.secret import Secret
 from api.kit.storage.conflict_retry import retry_on_conflict
-from api.kit.storage.store import Always, Change, Put, Store
+from api.kit.storage.creation_order import CreationOrder, creation_order
+from api.kit.storage.store import Always, Change, Check, IfPresent, Put, Store
+
+READ_AT_ONCE = 100
 
 Receipt = Callable[[ApiKeyRecord, Secret], Sequence[Change]]
 
@@ -81,8 +92,8 @@ class ApiKeyService:
         self._agents = agents
         self._clock = clock
 
-    async def page(self, limit: int, after: str | None) -> Sequence[ApiKeyRecord]:
-        return await self._keys.page(self._ctx.partition, limit, after)
+    def listing(self, start: str | None) -> CreationOrder[ApiKeyRecord]:
+        return creation_order(self._keys.of(self._ctx.partition), start)
 
     async def last_uses(self, records: Sequence[ApiKeyRecord]) -> Mapping[str, str]:
         return await self._usage.get_many(self._ctx.partition, [record.id for record in records])
@@ -104,16 +115,44 @@ class ApiKeyService:
         await self._journal.commit(self._ctx, added, event, receipt=receipt(record, key))
         return record, key
 
-    async def revoke(self, key_id: str, if_match: str | None) -> None:
+    async def get(self, key_id: str) -> ApiKeyRecord:
+        record = await self._keys.get(self._ctx.partition, key_id)
+        if record is None:
+            raise NotFound
+        return record
+
+    async def revoke(self, key_id: str, if_match: str | None, *, last: bool) -> None:
+        """With `last`, also the last admin key of the workspace."""
+
         async def write() -> None:
-            record = await self._keys.get(self._ctx.partition, key_id)
-            if record is None:
-                raise NotFound
+            record = await self.get(key_id)
             check_if_match(if_match, record.version)
             event = AuditEvent("api_key.revoked", record.id, record.name)
-            await self._journal.commit(self._ctx, remove_key(self._ctx.partition, record), event)
+            others = [] if last or record.scope is not Scope.ADMIN else await self._another_admin_key(record)
+            await self._journal.commit(self._ctx, [*remove_key(self._ctx.partition, record), *others], event)
 
         await retry_on_conflict(write)
+
+    async def _another_admin_key(self, revoked: ApiKeyRecord) -> list[Change]:
+        """Makes the write depend on another admin key: of two keys, only one can be revoked at a time.
+
+        The journal already makes each write depend on the caller's own key.
+        """
+        own = key_record(self._ctx.partition, self._ctx.principal.id)
+        if self._ctx.principal.id != revoked.id and own in self._ctx.principal.records:
+            return []
+        after: str | None = None
+        keys = self._keys.of(self._ctx.partition)
+        while page := await keys.page_by_id(READ_AT_ONCE, after):
+            for record in page:
+                if record.id != revoked.id and self._is_valid_admin_key(record):
+                    return [Check(key_record(self._ctx.partition, record.id), IfPresent())]
+            after = page[-1].id
+        raise LastAdminKey
+
+    def _is_valid_admin_key(self, record: ApiKeyRecord) -> bool:
+        expired = record.expires_at is not None and record.expires_at <= rfc3339(self._clock.now())
+        return record.scope is Scope.ADMIN and not expired
 
     async def _check_agents(self, agent_ids: Sequence[str]) -> None:
         missing = await self._agents.missing(agent_ids)

@@ -15,6 +15,7 @@ from litestar.types import ASGIApp, ControllerRouterHandler
 
 from api.access.guards import check_every_route_is_guarded
 from api.agents.routes import ROUTES as AGENT_ROUTES
+from api.api_keys.caller import ROUTES as CALLER_ROUTES
 from api.api_keys.routes import ROUTES as API_KEY_ROUTES
 from api.audit.routes import ROUTES as AUDIT_ROUTES
 from api.connections.browser_routes import ROUTES as BROWSER_ROUTES
@@ -61,6 +62,7 @@ from integrations import Service
 ROUTES: Sequence[ControllerRouterHandler] = [
     *WORKSPACE_ROUTES,
     *API_KEY_ROUTES,
+    *CALLER_ROUTES,
     *SERVER_ROUTES,
     *CONNECTION_ROUTES,
     *BROWSER_ROUTES,

@@ -23,6 +23,7 @@ from api.kit.clock import SystemClock
 from api.kit.crypto.data_keys import NoDataKey, TooManyDataKeys
 from api.kit.crypto.reencryption import KeyUsage, ReencryptionResult, count, rewrap
 from api.kit.crypto.secret import Secret
+from api.kit.storage.creation_order import creation_order
 from api.kit.storage.dynamodb.store import dynamo_client
 from api.kit.storage.dynamodb.table import STACK, create_table
 from api.kit.storage.store import IfPresent, Put
@@ -103,11 +104,11 @@ async def _admin_key(container: Container, workspace_id: str) -> Secret:
 
 async def operator_keys_list(settings: Settings, _: argparse.Namespace) -> None:
     async with _existing_workspace(settings) as container:
-        after = None
-        while page := await container.api_keys.page(OPERATORS, 100, after):
+        listing, after = creation_order(container.api_keys.of(OPERATORS), None), None
+        while page := await listing.page(100, after):
             for record in page:
                 _print_result(f"{record.id}  created {record.created_at}")
-            after = page[-1].id
+            after = listing.position(page[-1])
 
 
 async def operator_keys_revoke(settings: Settings, args: argparse.Namespace) -> None:

@@ -47,6 +47,11 @@ def operator(request: AnyRequest) -> OperatorContext:
     return established
 
 
+def caller(request: AnyRequest) -> WorkspaceContext | OperatorContext:
+    established: WorkspaceContext | OperatorContext = request.scope["state"]["context"]
+    return established
+
+
 def request_id(request: AnyRequest) -> str:
     return str(request.scope["state"]["request_id"])
 
@@ -174,6 +179,7 @@ def openapi(request: AnyRequest) -> OpenApiCache:
 PROVIDERS = (
     context,
     operator,
+    caller,
     request_id,
     workspaces,
     workspace,

@@ -30,6 +30,7 @@ MAY: Mapping[str, set[str]] = {
     "deleteWorkspace": ADMINS | OPERATORS,
     "listApiKeys": ADMINS,
     "createApiKey": ADMINS,
+    "getApiKey": ADMINS,
     "revokeApiKey": ADMINS,
     "listServers": READERS,
     "createServer": MANAGERS,
@@ -53,6 +54,7 @@ MAY: Mapping[str, set[str]] = {
     "callTool": INVOKERS,
     "listAudit": ADMINS,
     "listServices": ALL,
+    "getCaller": ALL,
     "getMetrics": OPERATORS,
 }
 BODIES: Mapping[str, Any] = {

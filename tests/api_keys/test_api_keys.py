@@ -138,3 +138,23 @@ def test_a_stale_revocation_is_refused(any_workspace: Workspace) -> None:
     gone = any_workspace.admin.delete(path, headers={"If-Match": '"2", "1"'})
     assert (gone.status_code, gone.content) == (204, b"")
     assert path.rpartition("/")[2] not in any_workspace.admin.get(any_workspace.api_keys).text
+
+
+def test_the_location_of_a_new_key_answers_without_the_key(any_workspace: Workspace) -> None:
+    created = any_workspace.admin.post(any_workspace.api_keys, json={"name": "CI", "scope": "manage"})
+
+    shown = any_workspace.admin.get(created.headers["Location"])
+
+    assert (shown.status_code, shown.headers["ETag"]) == (200, '"1"')
+    assert shown.json() == {name: value for name, value in created.json().items() if name != "apiKey"}
+    assert created.json()["apiKey"] not in shown.text
+
+
+def test_a_key_of_another_workspace_is_not_found(workspace: Workspace) -> None:
+    foreign = workspace.plugboard.make_workspace().make_key("read")
+    unknown = f"{workspace.api_keys}/key_00000000000000000000"
+
+    answers = [workspace.admin.get(path) for path in (f"{workspace.api_keys}/{foreign['id']}", unknown)]
+
+    assert [answer.status_code for answer in answers] == [404, 404]
+    assert answers[0].json() == answers[1].json()

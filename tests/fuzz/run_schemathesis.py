@@ -102,6 +102,10 @@ checks.negative_data_rejection.expected-statuses = [303, 404, 405]
 [[operations]]
 include-operation-id = "revokeApiKey"
 parameters = {{ keyId = "{key}" }}
+
+[[operations]]
+include-operation-id = "getApiKey"
+parameters = {{ keyId = "{kept_key}" }}
 """
 
 
@@ -123,6 +127,7 @@ def config(plugboard: Plugboard, upstream: str) -> str:
         workspace=workspace.id,
         spare=plugboard.make_workspace().id,
         key=workspace.make_key("read")["id"],
+        kept_key=workspace.make_key("read")["id"],
         examples=EXAMPLES,
     )
 

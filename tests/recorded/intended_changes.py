@@ -4,7 +4,8 @@
 2. A change of nothing makes no version and no record, `version` in a body is a precondition, and there is PATCH.
 3. A query parameter that a request does not have is refused.
 4. A server with client credentials is connected before its first token. Its status says why the last request failed.
-5. The contract may gain operations, parameters, fields and limits. What it had stays, but for `CONTRACT_CHANGES`.
+5. One API key can be read.
+6. The contract may gain operations, parameters, fields and limits. What it had stays, but for `CONTRACT_CHANGES`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ UPDATE_SERVER = "updateServer"
 OK = 200
 JSON = "application/json"
 PUT_ONLY, PUT_AND_PATCH = "DELETE, GET, HEAD, OPTIONS, PUT", "DELETE, GET, HEAD, OPTIONS, PATCH, PUT"
+NO_KEY = "/api/workspaces/{workspace}/api-keys/{no_key}"
 RENAMED = {"id": "<server 1>", "name": "Renamed", "type": "server"}
 
 
@@ -117,6 +119,21 @@ def _found_by_patch(operation: str, answer: Callable[[Json], Json]) -> Callable[
     return change
 
 
+def _with_get(entry: Json) -> Json:
+    """A path that had no GET."""
+    return {**entry, "headers": entry["headers"] | {"allow": "DELETE, GET, HEAD, OPTIONS"}}
+
+
+def _found_by_head(operation: str) -> Callable[[Json], Json]:
+    """Of an object that is not there, on a path that had no GET."""
+
+    def change(entry: Json) -> Json:
+        headers = {name: text for name, text in entry["headers"].items() if name != "allow"}
+        return {**entry, "operation": operation, "status": 404, "headers": headers}
+
+    return change
+
+
 def _succeeds(body: Json) -> Callable[[Json], Json]:
     """A request that was refused."""
 
@@ -158,6 +175,9 @@ CHANGED: Mapping[tuple[str, str], Callable[[Json], Json]] = {
     ("", "PATCH /api/workspaces/{workspace}/mcp-servers/{no_server}"): _found_by_patch(
         "patchServer", _problem(404, "not_found")
     ),
+    ("", f"OPTIONS {NO_KEY}"): _with_get,
+    ("", f"HEAD {NO_KEY}"): _found_by_head("getApiKey"),
+    ("", f"PUT {NO_KEY}"): _with_get,
     (UPDATE_SERVER, "sign in with less"): _succeeds(
         {
             "authType": "basic",

@@ -15,6 +15,7 @@ VENDORS = (
 """Codes and tokens of the fake providers."""
 KINDS = {
     "api_key": rf"pb_[{ID}]{{20}}_[0-9A-Za-z]+",
+    "api_key_prefix": rf"pb_[{ID}]{{20}}(?!_)",
     "workspace": rf"ws_[{ID}]{{20}}",
     "server": rf"server_[{ID}]{{33}}",
     "agent": rf"agent_[{ID}]{{33}}",

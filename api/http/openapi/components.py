@@ -21,6 +21,7 @@ from api.errors import (
     IdempotencyKeyReused,
     InternalError,
     InUse,
+    LastAdminKey,
     NotConnectable,
     NotFound,
     PreconditionFailed,
@@ -101,6 +102,7 @@ PROBLEMS: dict[type[AppError], AppError] = {
             "Enabled by agent_kzq91m7q1jnbva15eaqkk7edxe7e52wcn. Disable it there first, or delete with `?detach=true`."
         ),
         ConflictProblem("Another server of this workspace has the slug `weather-api`."),
+        LastAdminKey(),
         NotConnectable("This server does not use OAuth: its credentials are entered in `config`."),
         PreconditionFailed(),
         ContentTooLarge("A body may have at most 1048576 bytes."),

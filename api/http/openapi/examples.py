@@ -69,6 +69,16 @@ KEY: dict[str, Any] = {
     "createdBy": "setup",
     "version": 1,
 }
+CALLER: dict[str, Any] = {
+    "kind": "api_key",
+    "id": KEY_ID,
+    "name": "CI",
+    "prefix": "pb_8m2d5w0rt4k7z1x9c3vb",
+    "scope": "invoke",
+    "workspaceId": WORKSPACE_ID,
+    "agentIds": [AGENT_ID],
+    "expiresAt": None,
+}
 RECORD: dict[str, Any] = {
     "id": AUDIT_ID,
     "at": AT,

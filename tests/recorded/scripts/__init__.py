@@ -15,6 +15,7 @@ from tests.recorded.scripts import (
     grants,
     idempotency,
     methods,
+    own_keys,
     servers,
     service_tools,
     system,
@@ -26,6 +27,6 @@ SCRIPTS: Mapping[str, Script] = {
     module.__name__.rpartition(".")[2]: module.SCRIPT
     for module in (
         *(access, agents, api_keys, calls, client_grants, connections, grants),
-        *(idempotency, methods, servers, system, tools, workspaces),
+        *(idempotency, methods, own_keys, servers, system, tools, workspaces),
     )
 } | service_tools.SCRIPTS
