@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from api.access.context import WorkspaceContext, partition_of
 from api.access.repository import META, owned_keys, remove_lookup, revision_key
+from api.kit.storage.creation_order import READ_AT_ONCE, position_of, read_all
 from api.kit.storage.records import NOT_STORED, Record
 from api.kit.storage.store import Always, Change, Delete, IfAbsent, IfPresent, IfVersion, Item, Key, Put, Store
 
 ALL = "WORKSPACES"
 DELETED = "DELETED"
+CREATED_AT = "created_at"
+REMEMBERED_BEGINNINGS = 100_000
 PURGED_AT_ONCE = 45  # each may be an API key, which has a lookup too
 
 
@@ -63,15 +67,35 @@ class WorkspaceDirectory:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._beginnings: dict[str, str] = {}
 
-    async def page(self, limit: int, after: str | None) -> list[Workspace]:
+    async def positions(self) -> list[str]:
+        listed = {item.key.sk: item.data.get(CREATED_AT) for item in await read_all(self._store, ALL)}
+        await self._learn_beginnings([workspace_id for workspace_id, at in listed.items() if at is None])
+        return [position_of(at or self._beginnings.get(each, ""), each) for each, at in listed.items()]
+
+    async def _learn_beginnings(self, ids: Sequence[str]) -> None:
+        """Entries that an earlier version wrote do not have the time. It never changes, so it is read once."""
+        unknown = [workspace_id for workspace_id in ids if workspace_id not in self._beginnings]
+        if len(self._beginnings) + len(unknown) > REMEMBERED_BEGINNINGS:
+            self._beginnings.clear()
+        for start in range(0, len(unknown), READ_AT_ONCE):
+            found = await self.load(unknown[start : start + READ_AT_ONCE])
+            self._beginnings.update({workspace.id: workspace.created_at for workspace in found})
+            await asyncio.sleep(0)
+
+    async def load(self, ids: Sequence[str]) -> list[Workspace]:
+        keys = [_key(workspace_id) for workspace_id in ids]
+        items = await self._store.get_many(keys)
+        return [Workspace.of(items[key]) for key in keys if key in items]
+
+    async def page_by_id(self, limit: int, after: str | None) -> list[Workspace]:
         """Full if there are more workspaces, even if some are deleted between the two reads."""
         workspaces: list[Workspace] = []
         while len(workspaces) < limit and (
             listed := await self._store.query(ALL, limit=limit - len(workspaces), after=after)
         ):
-            items = await self._store.get_many([_key(item.key.sk) for item in listed])
-            workspaces += [Workspace.of(items[key]) for item in listed if (key := _key(item.key.sk)) in items]
+            workspaces += await self.load([item.key.sk for item in listed])
             after = listed[-1].key.sk
         return workspaces
 
@@ -82,7 +106,7 @@ class WorkspaceDirectory:
         return [
             Put(_key(workspace.id), workspace.encode(), IfAbsent()),
             Put(revision_key(partition_of(workspace.id)), {}, IfAbsent()),
-            Put(_list_key(workspace.id), {}, IfAbsent()),
+            Put(_list_key(workspace.id), {CREATED_AT: workspace.created_at}, IfAbsent()),
         ]
 
     async def deleted(self) -> list[str]:

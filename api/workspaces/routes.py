@@ -47,7 +47,7 @@ SEARCH = text_parameter("q", "Only workspaces with this text in their name, in a
             "listWorkspaces",
             TAG,
             "List workspaces",
-            f"For operators, who see the workspaces but nothing in them. {PAGES}",
+            f"For operators, who see the workspaces but nothing in them. In order of creation. {PAGES}",
             SuccessResponse.many(MANY, examples.WORKSPACE),
             parameters=[*PAGING, SEARCH],
         )
@@ -58,7 +58,8 @@ async def list_workspaces(
 ) -> Response[bytes]:
     text = query_text(request, SEARCH.name)
     keeps = None if text is None else (lambda workspace: text.casefold() in workspace.name.casefold())
-    page = await select(paging, workspaces.page, lambda workspace: workspace.id, keeps)
+    listing = workspaces.listing(paging.after)
+    page = await select(paging, listing.page, listing.position, keeps)
     return paging.answer([WorkspaceView.of(workspace) for workspace in page.items], MANY, page.last).response()
 
 

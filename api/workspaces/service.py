@@ -20,6 +20,7 @@ from api.kit.crypto.data_keys import KeyRing
 from api.kit.crypto.secret import Secret
 from api.kit.ids import random_text
 from api.kit.storage.conflict_retry import retry_on_conflict
+from api.kit.storage.creation_order import CreationOrder, creation_order
 from api.kit.storage.store import Change, Conflict, Store
 from api.workspaces.purge import WorkspacePurge
 from api.workspaces.repository import Workspace, WorkspaceDirectory, WorkspaceRecord
@@ -115,8 +116,8 @@ class Workspaces:
         self._clock = clock
         self._keys = keys
 
-    async def page(self, limit: int, after: str | None) -> Sequence[Workspace]:
-        return await self._all.page(limit, after)
+    def listing(self, start: str | None) -> CreationOrder[Workspace]:
+        return creation_order(self._all, start)
 
     async def ids(self, after: str | None = None) -> Sequence[str]:
         return await self._all.ids(after)
