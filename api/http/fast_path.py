@@ -68,7 +68,8 @@ class FastPath:
         request = ApiRequest(scope, receive, send)
         try:
             await route.guard(request, route.handler)
-            check_parameters(request, route.handler)
+            if scope["query_string"]:
+                check_parameters(request, route.handler)
             arguments = {name: provide(request) for name, provide in route.providers.items()}
             if route.body:
                 arguments["data"] = validate(route.body, await request.json())

@@ -69,7 +69,8 @@ class _LeanHandler(HTTPRouteHandler):
             raise MethodNotAllowed(f"Allowed methods: {allow}.", headers={"Allow": allow})
         for guard in self.resolve_guards():
             await guard(connection, self)  # type: ignore[misc]
-        check_parameters(connection, self)
+        if connection.scope["query_string"]:
+            check_parameters(connection, self)
 
 
 def check_parameters(connection: Connection, handler: BaseRouteHandler) -> None:
@@ -78,10 +79,8 @@ def check_parameters(connection: Connection, handler: BaseRouteHandler) -> None:
     Routes for browsers take any: an authorization server may add its own (RFC 6749, section 4.1.2).
     """
     query: bytes = connection.scope["query_string"]
-    if not query:
-        return
     known = _query_parameters(handler)
-    if known is None or all(pair.partition(b"=")[0] in known for pair in query.split(b"&")):  # as most are written
+    if known is None or (b"&" not in query and query.partition(b"=")[0] in known):  # as most are written
         return
     sent = dict.fromkeys(name for name, _ in parse_qsl(query.decode("latin-1"), keep_blank_values=True))
     unknown = [name for name in sent if name.encode() not in known]

@@ -21,10 +21,8 @@ class RequestCollector(Collector):
 
     def record(self, route: str | None, method: str, status: int, seconds: float) -> None:
         """`status` is 0 if the client left before a response began."""
-        key = (route or OTHER, method, str(status))
-        if key not in self._times and method not in METHODS:
-            key = (key[0], OTHER, key[2])
-        self._times.add(key, seconds)
+        known = method if method in METHODS else OTHER
+        self._times.add((route or OTHER, known, str(status)), seconds)
 
     def collect(self) -> Iterator[Metric]:
         ended = CounterMetricFamily(

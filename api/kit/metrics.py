@@ -112,9 +112,6 @@ class Timings:
         self._bounds = bounds
         self._rows: dict[tuple[str, ...], list[float]] = {}
 
-    def __contains__(self, key: tuple[str, ...]) -> bool:
-        return key in self._rows
-
     def add(self, key: tuple[str, ...], seconds: float) -> None:
         row = self._rows.get(key)
         if row is None:

@@ -74,7 +74,8 @@ class Redactor:
 
     def _holds_spelled_out(self, text: str) -> bool:
         """Any character may be escaped, also one that needs no escape."""
-        if not any(escape.search(text) for escape in self._escapes):
+        percent, backslash = self._escapes
+        if not (percent.search(text) or ("\\" in text and backslash.search(text))):
             return False
         decoded = _decode(text)
         return any(form in decoded for form in self._decoded)

@@ -1,7 +1,8 @@
 """The memory of a process's caches: bounded in bytes, for each owner and in all.
 
-Each entry is counted once, with an estimate of its size. What was used least recently goes first. An owner beyond its
-share loses its own entries only; beyond the bound of the process, the owner that was used least recently loses one.
+Each entry is counted once, with an estimate of its size. A use only sets a mark, which costs less than to keep an order:
+the oldest entry without a mark goes first, and marked ones lose the mark instead. An owner beyond its share loses its
+own entries only; beyond the bound of the process, the oldest owner without a mark loses one.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class CacheMemory:
         self.uses: list[CacheUse] = []
         self._process_bytes = process_bytes
         self._owner_bytes = owner_bytes
-        self._owners: OrderedDict[str, _Owner] = OrderedDict()  # in the order of their last use
+        self._owners: OrderedDict[str, _Owner] = OrderedDict()
 
     def size_of(self, owner: str) -> int:
         held = self._owners.get(owner)
@@ -47,10 +48,6 @@ class CacheMemory:
 
     def register(self, use: CacheUse) -> None:
         self.uses.append(use)
-
-    def use(self, entry: _Entry[Any, Any]) -> None:
-        entry.owner.entries.move_to_end(entry)
-        self._owners.move_to_end(entry.owner.name)
 
     def owner(self, name: str) -> _Owner:
         held = self._owners.get(name)
@@ -62,15 +59,17 @@ class CacheMemory:
         """Count an entry with this size from now on, and make room for it; one beyond a bound goes itself."""
         self._change(entry, size - entry.size)
         entry.owner.entries[entry] = None
-        self.use(entry)
+        entry.owner.entries.move_to_end(entry)
+        self._owners.move_to_end(entry.owner.name)
         if size > min(self._owner_bytes, self._process_bytes):
-            entry.owner.entries.move_to_end(entry, last=False)
-            self._evict(entry.owner, "workspace")
+            self._evict(entry, "workspace")
             return
+        entry.is_used = entry.owner.is_used = True  # so that others go first
         while entry.owner.size > self._owner_bytes:
-            self._evict(entry.owner, "workspace")
+            self._evict(_oldest_unused(entry.owner.entries), "workspace")
         while self.size > self._process_bytes:
-            self._evict(next(iter(self._owners.values())), "process")
+            self._evict(_oldest_unused(self._oldest_unused_owner().entries), "process")
+        entry.is_used = entry.owner.is_used = False
 
     def release(self, entry: _Entry[Any, Any]) -> None:
         owner = entry.owner
@@ -85,8 +84,13 @@ class CacheMemory:
         entry.cache.usage.size += size
         self.size += size
 
-    def _evict(self, owner: _Owner, bound: Bound) -> None:
-        entry = next(iter(owner.entries))
+    def _oldest_unused_owner(self) -> _Owner:
+        while (owner := next(iter(self._owners.values()))).is_used:
+            owner.is_used = False
+            self._owners.move_to_end(owner.name)
+        return owner
+
+    def _evict(self, entry: _Entry[Any, Any], bound: Bound) -> None:
         if bound == "workspace":
             entry.cache.usage.evicted_by_workspace += 1
         else:
@@ -94,19 +98,27 @@ class CacheMemory:
         entry.cache.evict(entry.key)
 
 
+def _oldest_unused(entries: OrderedDict[_Entry[Any, Any], None]) -> _Entry[Any, Any]:
+    while (entry := next(iter(entries))).is_used:
+        entry.is_used = False
+        entries.move_to_end(entry)
+    return entry
+
+
 class _Owner:
-    __slots__ = ("entries", "name", "size")
+    __slots__ = ("entries", "is_used", "name", "size")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.size = 0
-        self.entries: OrderedDict[_Entry[Any, Any], None] = OrderedDict()  # in the order of their last use
+        self.is_used = False
+        self.entries: OrderedDict[_Entry[Any, Any], None] = OrderedDict()
 
 
 class _Entry(Generic[K, V]):
     """Compared by identity."""
 
-    __slots__ = ("cache", "key", "owner", "size", "value")
+    __slots__ = ("cache", "is_used", "key", "owner", "size", "value")
 
     def __init__(self, cache: OwnedCache[K, V], owner: _Owner, key: K, value: V) -> None:
         self.cache = cache
@@ -114,6 +126,7 @@ class _Entry(Generic[K, V]):
         self.key = key
         self.value = value
         self.size = 0
+        self.is_used = False
 
 
 class OwnedCache(Generic[K, V]):
@@ -136,7 +149,7 @@ class OwnedCache(Generic[K, V]):
         entry = self._entries.get(key)
         if entry is None:
             return None
-        self._memory.use(entry)
+        entry.is_used = entry.owner.is_used = True
         return entry.value
 
     def peek(self, key: K) -> V | None:

@@ -25,7 +25,7 @@ BEGINNING = 4 * MAX_TEXT
 """Characters of one text that are looked at. The rest is cut off, so it is not cleaned either."""
 SMALL = 32_768
 """Bytes of JSON that are converted in a few milliseconds, whatever they are."""
-_PLAIN_FIELDS, _TEXT_FIELDS = {"content", "isError"}, {"type", "text"}
+_PLAIN_FIELDS, _TEXT_FIELDS = {"content", "isError", "resultType"}, {"type", "text"}
 _encode = msgspec.json.Encoder().encode
 
 Json = dict[str, Any]
