@@ -10,6 +10,7 @@ from typing import Any
 import httpx2
 import yaml
 
+from api.http.openapi.reference_page import SCALAR
 from api.kit.crypto.secret import Secret
 from api.main.app import build_router_app
 from api.main.settings import OAuthApp, Settings
@@ -90,5 +91,6 @@ SOME_IDS = {
     "serviceType": "notion",
     "issuer": "9f86d081884c7d659a2feaa0c55ad015",
     "document": "9f86d081884c7d659a2feaa0c55ad015.json",
+    "fileName": SCALAR,
     "ticket": "VGhlcmUgaXMgbm8gc3VjaCB0aWNrZXQsIGFueXdoZXI",
 }

@@ -25,6 +25,8 @@ SECURITY_HEADERS = [
     (b"content-security-policy", b"default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"),
 ]
 
+OWN_HEADERS = "security_headers"
+
 # Process and counter make an id unique; random bytes would cost each request more.
 _PROCESS, _COUNTER = secrets.token_hex(6), count()
 
@@ -55,7 +57,7 @@ class RequestMiddleware:
         state["client_address"] = self._client_address(scope)
         if scope["method"] == "HEAD":
             state["is_head"] = True
-        extra = [*SECURITY_HEADERS, (b"x-request-id", request_id.encode())]
+        id_header = (b"x-request-id", request_id.encode())
         get_scope = _as_get(scope)
         status, sent_bytes = 0, 0
 
@@ -63,7 +65,9 @@ class RequestMiddleware:
             nonlocal status, sent_bytes
             if message["type"] == "http.response.start":
                 status = message["status"]
-                return send({**message, "headers": [*message["headers"], *extra]})
+                return send(
+                    {**message, "headers": [*message["headers"], *state.get(OWN_HEADERS, SECURITY_HEADERS), id_header]}
+                )
             if message["type"] == "http.response.body":
                 if get_scope is not scope:
                     return send({**message, "body": b""})
@@ -77,6 +81,12 @@ class RequestMiddleware:
             self._metrics.record(get_scope.get("path_template"), scope["method"], status, seconds)
             if self._access_log:
                 self._access_log(_log_line(get_scope, scope["method"], status, sent_bytes, seconds))
+
+
+def replace_security_headers(scope: Mapping[str, Any], *, cache_control: str, policy: str) -> None:
+    """For a response that may be cached and has a policy of its own."""
+    own = {b"cache-control": cache_control.encode(), b"content-security-policy": policy.encode()}
+    scope["state"][OWN_HEADERS] = [(name, own.get(name, value)) for name, value in SECURITY_HEADERS]
 
 
 def log_outcome(scope: Mapping[str, Any], outcome: str, *, failed: bool) -> None:

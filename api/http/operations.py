@@ -199,6 +199,8 @@ class OperationDoc:
     example: Any = None
     parameters: Sequence[Parameter] = ()
     problems: Sequence[type[AppError]] = field(default_factory=tuple)
+    not_modified: SuccessResponse | None = None
+    """The response to a client that has the current version."""
     browser_error: SuccessResponse | None = None
     """The error response for a person in a browser, instead of a problem document."""
 

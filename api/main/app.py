@@ -34,7 +34,7 @@ from api.errors import (
 from api.http.client_address import ClientAddresses
 from api.http.fast_path import FastPath
 from api.http.middleware import AccessLog, RequestMiddleware
-from api.http.openapi.generate import OpenApiCache
+from api.http.openapi.published import PublishedContract
 from api.http.operations import allow_header, options
 from api.http.request import AnyRequest, ApiRequest
 from api.http.request_metrics import RequestCollector
@@ -146,7 +146,7 @@ def build_router_app(
         dependencies=DEPENDENCIES,
         plugins=[PydanticInitPlugin(), RequestModelPlugin()],  # the later decodes first
     )
-    app.state.openapi = OpenApiCache(app)
+    app.state.openapi = PublishedContract(app)
     check_every_route_is_guarded(app)
     return app
 

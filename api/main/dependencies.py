@@ -16,7 +16,7 @@ from api.connections.consent.callback import AuthorizationCallback
 from api.connections.consent.start import ConsentStart
 from api.connections.dependencies import Brand, PublicUrls
 from api.connections.service import ConnectionService
-from api.http.openapi.generate import OpenApiCache
+from api.http.openapi.published import PublishedContract
 from api.http.pagination import Paging
 from api.http.request import AnyRequest
 from api.kit.crypto.data_keys import KeyRing
@@ -171,8 +171,8 @@ def idempotent_call(request: AnyRequest) -> IdempotentCall:
     return IdempotentCall(request, parts.store, parts.journal.write, parts.clock)
 
 
-def openapi(request: AnyRequest) -> OpenApiCache:
-    cache: OpenApiCache = request.app.state["openapi"]
+def openapi(request: AnyRequest) -> PublishedContract:
+    cache: PublishedContract = request.app.state["openapi"]
     return cache
 
 

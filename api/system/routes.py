@@ -6,6 +6,7 @@ import asyncio
 from typing import Literal
 
 from litestar import Response
+from litestar.params import FromPath
 from pydantic import TypeAdapter
 
 from api.access.guards import Public, RequiresOperator
@@ -13,8 +14,9 @@ from api.access.peppers import SYSTEM
 from api.errors import ServiceUnavailable
 from api.http.dependencies import Injected
 from api.http.models import ResponseModel
-from api.http.openapi.generate import OpenApiCache
+from api.http.openapi.published import PublishedContract
 from api.http.operations import OperationDoc, SuccessResponse, documented, get
+from api.http.request import AnyRequest
 from api.http.responses import OK, BytesResponse, StoredResponse
 from api.kit.crypto.data_keys import HEAD, KeyRing
 from api.kit.metrics import CONTENT_TYPE, Metrics
@@ -101,6 +103,9 @@ async def get_metrics(metrics: Injected[Metrics]) -> Response[bytes]:
     return BytesResponse(OK, metrics.text(), {}, CONTENT_TYPE)
 
 
+NOT_MODIFIED = SuccessResponse(304, "The client has the current version, as its `If-None-Match` says.")
+
+
 @get(
     "/openapi.yaml",
     guards=[Public("the contract is public")],
@@ -109,13 +114,14 @@ async def get_metrics(metrics: Injected[Metrics]) -> Response[bytes]:
             "getContract",
             TAG,
             "Read the OpenAPI document",
-            "OpenAPI 3.1.",
+            "OpenAPI 3.1, with an `ETag`.",
             SuccessResponse(200, "The OpenAPI document.", media_type="application/yaml"),
+            not_modified=NOT_MODIFIED,
         )
     ),
 )
-async def openapi_yaml(openapi: Injected[OpenApiCache]) -> Response[bytes]:
-    return Response(await asyncio.to_thread(lambda: openapi.yaml), media_type="application/yaml")
+async def openapi_yaml(openapi: Injected[PublishedContract], request: AnyRequest) -> Response[bytes]:
+    return await (await openapi.document()).response(request)
 
 
 @get(
@@ -126,13 +132,34 @@ async def openapi_yaml(openapi: Injected[OpenApiCache]) -> Response[bytes]:
             "getDocs",
             TAG,
             "Read the API reference",
-            "The OpenAPI document as an HTML page.",
+            "A page that shows the OpenAPI document, with search and requests to copy. It needs no other host.",
             SuccessResponse(200, "An HTML page.", media_type="text/html"),
+            not_modified=NOT_MODIFIED,
         )
     ),
 )
-async def docs(openapi: Injected[OpenApiCache]) -> Response[bytes]:
-    return Response(await asyncio.to_thread(lambda: openapi.page), media_type="text/html")
+async def docs(openapi: Injected[PublishedContract], request: AnyRequest) -> Response[bytes]:
+    return await (await openapi.page()).response(request)
 
 
-ROUTES = [healthz, readyz, get_metrics, openapi_yaml, docs]
+@get(
+    "/docs/{file_name:str}",
+    guards=[Public("the scripts of a public page")],
+    opt=documented(
+        OperationDoc(
+            "getDocsFile",
+            TAG,
+            "Read a script of the API reference",
+            "The name has the hash of the content, so that browsers can keep the file for ever.",
+            SuccessResponse(200, "A script.", media_type="text/javascript"),
+            not_modified=NOT_MODIFIED,
+        )
+    ),
+)
+async def docs_file(
+    file_name: FromPath[str], openapi: Injected[PublishedContract], request: AnyRequest
+) -> Response[bytes]:
+    return await (await openapi.script(file_name)).response(request)
+
+
+ROUTES = [healthz, readyz, get_metrics, openapi_yaml, docs, docs_file]

@@ -38,7 +38,7 @@ def lines(stream: io.StringIO) -> list[dict[str, Any]]:
     ("method", "path", "status"),
     [
         ("GET", "/healthz", 200),
-        ("GET", "/docs", 200),
+        ("GET", "/readyz", 200),
         ("GET", "/nope", 404),
         ("PATCH", "/healthz", 405),
         ("GET", "/api/services", 401),

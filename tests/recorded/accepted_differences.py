@@ -15,7 +15,7 @@ can be. Prose that the recordings do not contain in the first place is in `prose
 10. The page of Connect has a second button, Cancel.
 11. Where the browser returns after a failure, the server's id is added to the error.
 12. Records have the address of the client, which is that of the machine.
-13. A response that is replayed for an `Idempotency-Key` says so.
+L. The contract and its page are compressed and may be cached. The page has scripts, and a policy that allows them.
 """
 
 from __future__ import annotations
@@ -58,6 +58,14 @@ AGENTS_NAME = re.compile(r"^mcp_[a-z0-9-]+_")
 """What the name of a tool for agents has before the tool's own name."""
 WITH_FRAGMENT = "?returnTo=https://console.example.com/%23part"
 CANCEL = ['<button formaction="?cancel=true">', "<text>", "</button>"]
+CACHING = {
+    "cache-control": re.compile("no-store|no-cache"),
+    "content-encoding": re.compile("gzip"),
+    "content-security-policy": re.compile(r"default-src 'none'; (style-src|script-src 'self'; style-src) [^*]*"),
+    "etag": re.compile('W/"[0-9a-f]{16}"'),
+    "vary": re.compile("Accept-Encoding"),
+}
+"""Headers of what is published, each with its values then and now."""
 REPLAYED = "idempotent-replayed"
 REPLAYABLE = ("createWorkspace", "createApiKey", "createServer", "createAgent", "callTool")
 SECRET = re.compile(r"<secret \d+>")
@@ -97,10 +105,20 @@ def _comparable_entry(entry: Json) -> Json:
             return {**entry, "body": {**entry["body"], "tools": [_comparable_tool(tool) for tool in tools]}}
         case {"operation": "listAudit", "body": list(records)}:
             return {**entry, "body": [_comparable_record(record) for record in records if not _is_refusal(record)]}
-        case {"operation": "getDocs", "body": dict(elements)}:
-            return {**entry, "body": TEXT if elements else elements}
+        case {"operation": "getDocs" | "getContract"}:
+            return _comparable_published(entry)
         case _:
             return _comparable_connect(entry)
+
+
+def _comparable_published(entry: Json) -> Json:
+    headers = {name: text for name, text in entry["headers"].items() if not _is_caching(name, text)}
+    is_page = entry["operation"] == "getDocs" and entry["body"]
+    return {**entry, "headers": headers, "body": TEXT if is_page else entry["body"]}
+
+
+def _is_caching(name: str, text: Any) -> bool:
+    return name in CACHING and bool(CACHING[name].fullmatch(text))
 
 
 def _comparable_connect(entry: Json) -> Json:

@@ -110,6 +110,30 @@ def test_the_documentation_page_may_change_but_not_be_empty() -> None:
     assert not is_accepted(run("showConnect", CODE), run("showConnect", {"<div>": 1}))
 
 
+def with_headers(operation: str, **headers: str) -> Json:
+    answered = run(operation, {"a": 1})
+    answered["responses"][0]["headers"] = {name.replace("_", "-"): text for name, text in headers.items()}
+    return answered
+
+
+def test_the_contract_and_its_page_may_be_cached_and_nothing_else() -> None:
+    before = {"cache_control": "no-store"}
+    now = {"cache_control": "no-cache", "etag": 'W/"0123456789abcdef"', "vary": "Accept-Encoding"}
+
+    for operation in ("getDocs", "getContract"):
+        assert is_accepted(with_headers(operation, **before), with_headers(operation, **now))
+        assert not is_accepted(with_headers(operation, **before), with_headers(operation, cache_control="public"))
+    assert not is_accepted(with_headers("getAgent", **before), with_headers("getAgent", **now))
+
+
+def test_the_policy_of_the_page_allows_scripts_of_its_own_only() -> None:
+    before = with_headers("getDocs", content_security_policy="default-src 'none'; style-src 'unsafe-inline'")
+    good, bad = "default-src 'none'; script-src 'self'; style-src 'self'", "default-src 'none'; script-src *"
+
+    assert is_accepted(before, with_headers("getDocs", content_security_policy=good))
+    assert not is_accepted(before, with_headers("getDocs", content_security_policy=bad))
+
+
 def test_the_new_metrics_are_expected_and_no_others() -> None:
     missing = dict(list(NEW_METRICS.items())[1:])
 

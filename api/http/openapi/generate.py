@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import yaml
@@ -30,7 +29,7 @@ from api.errors import (
 from api.http.models import RequestModel
 from api.http.openapi import components, examples
 from api.http.openapi.components import ref
-from api.http.openapi.docs_page import docs_page
+from api.http.openapi.reference_page import FILE_NAME_PATTERN, SCALAR
 from api.http.operations import (
     DOC,
     ID_PATTERN,
@@ -61,7 +60,7 @@ API_KEY = {
     "bearerFormat": "pb_<public id>_<secret and checksum>",
     "description": "A key created by a workspace's admin, by an operator, or by `plugboard setup`.",
 }
-NO_CONTENT, SEE_OTHER = 204, 303
+NO_CONTENT, SEE_OTHER, NOT_MODIFIED = 204, 303, 304
 IDS = {
     "workspaceId": ("The workspace's id.", examples.WORKSPACE_ID),
     "serverId": ("The server's id.", examples.SERVER_ID),
@@ -77,6 +76,7 @@ OTHERS = {
         "^[0-9a-f]{32}\\.json$",
         "9f86d081884c7d659a2feaa0c55ad015.json",
     ),
+    "fileName": ("A script of the API reference.", FILE_NAME_PATTERN, SCALAR),
     "ticket": (
         "The ticket in the URL that `connectServer` returned.",
         "^[A-Za-z0-9_-]{43}$",
@@ -132,25 +132,6 @@ def build_contract(app: Litestar) -> dict[str, Any]:
     }
 
 
-class OpenApiCache:
-    """The document in its published forms. Generating it takes long enough to need a thread."""
-
-    def __init__(self, app: Litestar) -> None:
-        self._app = app
-
-    @cached_property
-    def yaml(self) -> bytes:
-        return as_yaml(self._document).encode()
-
-    @cached_property
-    def page(self) -> bytes:
-        return docs_page(self._document)
-
-    @cached_property
-    def _document(self) -> Mapping[str, Any]:
-        return build_contract(self._app)
-
-
 def as_yaml(document: Mapping[str, Any]) -> str:
     return yaml.dump(dict(document), Dumper=_Plain, sort_keys=False, allow_unicode=True, width=110)
 
@@ -201,7 +182,7 @@ def _operation_entry(operation: Operation) -> dict[str, Any]:
     }
     replays = IDEMPOTENCY_KEY in doc.parameters
     success = replace(doc.reply, headers=(*doc.reply.headers, REPLAYED)) if replays else doc.reply
-    replies = {str(reply.status): _reply(reply) for reply in (success, doc.browser_error) if reply}
+    replies = {str(reply.status): _reply(reply) for reply in (success, doc.not_modified, doc.browser_error) if reply}
     return entry | {"responses": replies | refusals}
 
 
@@ -248,7 +229,7 @@ def _reply(reply: SuccessResponse) -> dict[str, Any]:
     entry = {"description": reply.description, "headers": components.headers(reply.headers)}
     if reply.body:
         return entry | {"content": _content(components.schema_of(reply.body), reply.example)}
-    if reply.status in (NO_CONTENT, SEE_OTHER):
+    if reply.status in (NO_CONTENT, SEE_OTHER, NOT_MODIFIED):
         return entry
     return entry | {"content": {reply.media_type: {"schema": {"type": "string"}}}}
 
