@@ -1,6 +1,6 @@
 """The memory of a process's caches: bounded in bytes, for each owner and in all.
 
-Each entry is counted once, with an estimate of its size. A use only sets a mark, which costs less than to keep an order:
+Each entry is counted once, with an estimate of its size. A use only sets a mark, which is cheaper than an order:
 the oldest entry without a mark goes first, and marked ones lose the mark instead. An owner beyond its share loses its
 own entries only; beyond the bound of the process, the oldest owner without a mark loses one.
 """
