@@ -14,12 +14,13 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from tests.fuzz.stall_inputs import KINDS, SEEDS, input_of
+from tests.fuzz.stall_inputs import KINDS, SEEDS, SHARES, input_of
 from tests.fuzz.stall_work import longest_piece, slowness
 
 LIMIT_SECONDS = 0.05
@@ -104,7 +105,17 @@ def schedule(cases: int, only: str | None) -> list[tuple[str, int]]:
         return [(kind, int(number))]
     kinds = [kind] if kind else KINDS
     known = [(each, n) for each in kinds for n in range(len(SEEDS[each]))]
-    return known + [(each, len(SEEDS[each]) + n) for n in range(cases // len(kinds)) for each in kinds]
+    return known + list(islice(random_inputs(kinds), cases))
+
+
+def random_inputs(kinds: Sequence[str]) -> Iterator[tuple[str, int]]:
+    """More of the kinds that take less time."""
+    number = {kind: len(SEEDS[kind]) for kind in kinds}
+    while True:
+        for kind in kinds:
+            for _ in range(SHARES[kind]):
+                yield kind, number[kind]
+                number[kind] += 1
 
 
 def run(asked: argparse.Namespace) -> dict[str, Worst]:
