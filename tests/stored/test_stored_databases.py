@@ -90,14 +90,20 @@ def lacks(before: Any, now: Any) -> bool:
             return bool(before != now)
 
 
+def in_order_of_ids(path: str, body: Any) -> Any:
+    """Lists of API keys were in this order; now they are in the order of creation."""
+    return sorted(body, key=lambda key: str(key["id"])) if path.endswith("/api-keys") else body
+
+
 def test_every_released_version_has_a_stored_database() -> None:
     assert "0.1.0" in database.versions()
 
 
 def test_every_stored_record_is_read(stored: Opened) -> None:
-    bodies = {view["path"]: stored.workspace.admin.get(view["path"]).json() for view in stored.facts["views"]}
+    views = {view["path"]: in_order_of_ids(view["path"], view["body"]) for view in stored.facts["views"]}
+    bodies = {path: in_order_of_ids(path, stored.workspace.admin.get(path).json()) for path in views}
 
-    assert [view["path"] for view in stored.facts["views"] if lacks(view["body"], bodies[view["path"]])] == []
+    assert [path for path, body in views.items() if lacks(body, bodies[path])] == []
     assert any(view["path"].endswith("kind=calls&limit=100") and view["body"] for view in stored.facts["views"])
 
 
