@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from operator import attrgetter
 
@@ -61,8 +61,13 @@ def agent_filter(request: AnyRequest) -> Callable[[Agent], bool] | None:
     return keeps
 
 
-def item_response(agent: Agent) -> Response[bytes]:
-    return item(AgentView.of(agent), agent.version).response()
+def item_response(agent: Agent, warnings: Sequence[str] = ()) -> Response[bytes]:
+    return item(AgentView.of(agent, warnings), agent.version).response()
+
+
+def with_response(agent: Agent) -> tuple[Agent, Response[bytes]]:
+    """With the response where there are no warnings."""
+    return agent, item_response(agent)
 
 
 @get(
@@ -106,11 +111,11 @@ async def create_agent(
     data: JSONBody[AgentDraft], agents: Injected[AgentService], idempotent_create: Injected[IdempotentCreate]
 ) -> Response[bytes]:
 
-    def response_to(agent: Agent) -> StoredResponse:
-        return created(AgentView.of(agent), agent.version, f"{idempotent_create.path}/{agent.id}")
+    def response_to(agent: Agent, warnings: Sequence[str]) -> StoredResponse:
+        return created(AgentView.of(agent, warnings), agent.version, f"{idempotent_create.path}/{agent.id}")
 
     async def work(receipt: IdempotencyChanges) -> StoredResponse:
-        return response_to(await agents.create(data, lambda agent: receipt(response_to(agent))))
+        return response_to(*await agents.create(data, lambda *created: receipt(response_to(*created))))
 
     return (await idempotent_create.run(work)).response()
 
@@ -120,12 +125,18 @@ async def create_agent(
     guards=[RequiresScope(Scope.READ)],
     opt=documented(
         OperationDoc(
-            "getAgent", TAG, "Get an agent", "The agent as stored.", SuccessResponse.item(AgentView, examples.AGENT)
+            "getAgent",
+            TAG,
+            "Get an agent",
+            "The agent as stored, with warnings about its tool rules.",
+            SuccessResponse.item(AgentView, examples.AGENT),
         )
     ),
 )
 async def get_agent(agent_id: FromPath[str], agents: Injected[AgentService]) -> Response[bytes]:
-    return await agents.render_cached(agent_id, item_response)
+    agent, response = await agents.render_cached(agent_id, with_response)
+    warnings = await agents.warnings(agent) if agent.enabled_mcp_server_tool_names else ()
+    return item_response(agent, warnings) if warnings else response
 
 
 @put(
@@ -152,8 +163,7 @@ async def update_agent(
     agents: Injected[AgentService],
     if_match: IfMatch = None,
 ) -> Response[bytes]:
-    agent = await agents.update(agent_id, data, if_match, merge=is_merge_patch(request))
-    return item_response(agent)
+    return item_response(*await agents.update(agent_id, data, if_match, merge=is_merge_patch(request)))
 
 
 @delete(

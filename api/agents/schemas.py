@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import AfterValidator, Field, StringConstraints
@@ -54,7 +55,8 @@ ToolNames = Annotated[
     Field(json_schema_extra={"uniqueItems": True}),
 ]
 _RULES = (
-    "By server id, the tools that the agent gets, by their upstream names; an empty list: none. "
+    "By server id, the tools that the agent gets, by their upstream names; an empty list: none. The names that agents "
+    "use are understood, and stored as upstream names. "
     "A server without an entry: all its tools."
 )
 ToolRules = Annotated[dict[ServerId, ToolNames], AtMost(MAX_SERVERS), Field(description=_RULES)]
@@ -92,16 +94,24 @@ class AgentChange(PatchModel):
 class AgentView(ResponseModel):
     """An agent."""
 
+    computed = frozenset({"warnings"})
     id: AgentId
     name: str
     description: str
     instructions: str
     enabled_mcp_server_ids: list[str]
     enabled_mcp_server_tool_names: dict[str, list[str]]
+    warnings: list[str] = Field(
+        default_factory=list,
+        exclude_if=lambda warnings: not warnings,
+        description="Names in the tool rules that their servers do not list, with the nearest names; not in lists of "
+        "agents. A server whose list is not known causes none.",
+    )
     created_at: Timestamp
     updated_at: Timestamp
     version: int
 
     @classmethod
-    def of(cls, agent: Agent) -> AgentView:
-        return cls.model_validate(agent, from_attributes=True)
+    def of(cls, agent: Agent, warnings: Sequence[str] = ()) -> AgentView:
+        view = cls.model_validate(agent, from_attributes=True)
+        return view.model_copy(update={"warnings": list(warnings)}) if warnings else view

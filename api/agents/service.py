@@ -12,6 +12,7 @@ from api.access.context import WorkspaceContext
 from api.agents.agent import Agent
 from api.agents.repository import AgentRepository
 from api.agents.schemas import AgentChange, AgentDraft, AgentView
+from api.agents.tool_rules import KnownTools, Rules, rule_warnings, with_own_names
 from api.audit.events import AuditEvent
 from api.audit.journal import Journal
 from api.errors import FieldError, NotFound, ValidationFailed
@@ -24,18 +25,26 @@ from api.servers.service import ServerService
 
 T = TypeVar("T")
 
-Receipt = Callable[[Agent], Sequence[Change]]
+Warnings = Sequence[str]
+Receipt = Callable[[Agent, Warnings], Sequence[Change]]
 
 
 class AgentService:
     def __init__(
-        self, ctx: WorkspaceContext, store: Store, servers: ServerService, journal: Journal, clock: Clock
+        self,
+        ctx: WorkspaceContext,
+        store: Store,
+        servers: ServerService,
+        journal: Journal,
+        clock: Clock,
+        known_tools: KnownTools,
     ) -> None:
         self._ctx = ctx
         self._agents = AgentRepository(store, ctx)
         self._servers = servers
         self._journal = journal
         self._clock = clock
+        self._known_tools = known_tools
 
     async def render_cached(self, agent_id: str, show: Callable[[Agent], T]) -> T:
         rendered = await self._agents.render_cached(agent_id, show)
@@ -50,7 +59,12 @@ class AgentService:
         agents = await self._agents.get_many(agent_ids)
         return set(agent_ids) - {agent.id for agent in agents}
 
-    async def create(self, draft: AgentDraft, receipt: Receipt) -> Agent:
+    async def warnings(self, agent: Agent) -> Warnings:
+        """Names in its rules that their servers do not list, as far as that is known."""
+        rules = agent.enabled_mcp_server_tool_names
+        return await rule_warnings(rules, await self._known_tools.of(rules))
+
+    async def create(self, draft: AgentDraft, receipt: Receipt) -> tuple[Agent, Warnings]:
         now = self._clock.now()
         agent = Agent(
             **draft.model_dump(),
@@ -59,28 +73,39 @@ class AgentService:
             updated_at=rfc3339(now),
         )
         _check_rules(agent)
+        agent, warnings = await self._reviewed(agent, agent.enabled_mcp_server_tool_names)
 
-        async def write() -> Agent:
+        async def write() -> tuple[Agent, Warnings]:
             event = AuditEvent("agent.created", agent.id, agent.name)
-            await self._write((), agent, self._agents.add(agent), event, receipt(agent))
-            return agent
+            await self._write((), agent, self._agents.add(agent), event, receipt(agent, warnings))
+            return agent, warnings
 
         return await retry_on_conflict(write)
 
-    async def update(self, agent_id: str, change: AgentChange, if_match: str | None, *, merge: bool = False) -> Agent:
+    async def update(
+        self, agent_id: str, change: AgentChange, if_match: str | None, *, merge: bool = False
+    ) -> tuple[Agent, Warnings]:
         """With `merge`, tool rules of servers that the change does not name are kept. No change makes no version."""
 
-        async def write() -> Agent:
+        async def write() -> tuple[Agent, Warnings]:
             old = _existing(await self._agents.get(agent_id))
             check_change(change, if_match, old.version, AgentView.of(old))
             new = _apply_change(old, change, rfc3339(self._clock.now()), merge=merge)
+            new, warnings = await self._reviewed(new, _given_rules(change))
             if not _changed_fields(old, new):
-                return old
+                return old, warnings
             event = AuditEvent("agent.updated", new.id, new.name, _changed_fields(old, new))
             await self._write(old.enabled_mcp_server_ids, new, self._agents.replace(old, new), event)
-            return new
+            return new, warnings
 
         return await retry_on_conflict(write)
+
+    async def _reviewed(self, agent: Agent, given: Rules) -> tuple[Agent, Warnings]:
+        """With the given rules in the tools' own names, and with the warnings about all rules."""
+        rules = agent.enabled_mcp_server_tool_names
+        known = await self._known_tools.of(rules)
+        rules = {**rules, **await with_own_names(given, known)}
+        return replace(agent, enabled_mcp_server_tool_names=rules), await rule_warnings(rules, known)
 
     async def delete(self, agent_id: str, if_match: str | None) -> None:
         async def write() -> None:
@@ -102,7 +127,7 @@ class AgentService:
         """The revision makes sure that a newly enabled server still exists when the agent is stored."""
         added = [server_id for server_id in agent.enabled_mcp_server_ids if server_id not in before]
         revision = await self._journal.revision(self._ctx) if added else None
-        missing = await self._servers.missing(added)
+        missing = await self._servers.missing(added) if added else set[str]()
         if missing:
             raise ValidationFailed("See `errors` for what to change.", errors=_missing(agent, missing))
         await self._journal.commit(self._ctx, changes, event, receipt=receipt, while_revision=revision)
@@ -143,6 +168,10 @@ def _apply_change(old: Agent, change: AgentChange, at: str, *, merge: bool = Fal
     kept = {} if replaces else old.enabled_mcp_server_tool_names
     rules = {server: names for server, names in kept.items() if _enables(new, server) and server not in named}
     return replace(new, enabled_mcp_server_tool_names=rules | _given(named))
+
+
+def _given_rules(change: AgentChange) -> Rules:
+    return _given(change.set_fields().get("enabled_mcp_server_tool_names", {}))
 
 
 def _given(rules: Mapping[str, Sequence[str] | None]) -> dict[str, Sequence[str]]:

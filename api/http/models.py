@@ -36,6 +36,9 @@ class RequestModel(BaseModel):
 class ResponseModel(BaseModel):
     """A response body. Its fields are the only ones of an object that callers see."""
 
+    computed: ClassVar[frozenset[str]] = frozenset()
+    """The JSON names of lists of texts that do not depend on the object alone. Any such list may be sent back."""
+
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, validate_by_name=True, validate_by_alias=True)
 
 

@@ -32,10 +32,14 @@ def check_change(change: PatchModel, if_match: str | None, version: int, current
     errors = [
         FieldError(name, "Read-only: omit it, or send it as it was read.")
         for name, value in sent.items()
-        if name not in shown or value != shown[name]
+        if not (_is_texts(value) if name in current.computed else name in shown and value == shown[name])
     ]
     if errors:
         raise ValidationFailed("See `errors` for what to change.", errors=errors)
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def _number(version: object) -> int:

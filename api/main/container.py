@@ -55,6 +55,7 @@ from api.toolbox.listing.caches import RenderedListCache, ToolboxCache
 from api.toolbox.metrics import ToolCallCollector
 from api.toolbox.protocol_repository import protocol_key
 from api.toolbox.runtime import ToolRuntime
+from api.toolbox.tool_name_repository import tool_names_key
 from api.toolbox.toolsets.dependencies import ToolsetDeps
 from api.toolbox.toolsets.registry import ToolsetRegistry
 from api.workspaces.purge import WorkspacePurge
@@ -71,7 +72,7 @@ NO_ROOT_KEY = (
     """python3 -c "import base64, os; print('k1:' + base64.b64encode(os.urandom(32)).decode())\""""
 )
 
-ATTACHED = (protocol_key, client_secret_use_key)
+ATTACHED = (protocol_key, tool_names_key, client_secret_use_key)
 """The keys of records that the connections and the toolbox attach to a server."""
 
 

@@ -26,6 +26,7 @@ from api.kit.storage.store import Store
 from api.main.container import Container
 from api.servers.service import EnablingAgents, ServerService
 from api.services.service import ServiceList
+from api.toolbox.listing.known_tools import StoredKnownTools
 from api.toolbox.service import ToolboxService
 from api.workspaces.service import Workspaces, WorkspaceService
 
@@ -97,7 +98,9 @@ def enabling_agents(request: AnyRequest) -> EnablingAgents:
 
 def agents(request: AnyRequest) -> AgentService:
     parts = _container(request)
-    return AgentService(context(request), parts.store, servers(request), parts.journal, parts.clock)
+    ctx, of_request = context(request), servers(request)
+    known_tools = StoredKnownTools(ctx, parts.store, of_request, parts.runtime.toolsets)
+    return AgentService(ctx, parts.store, of_request, parts.journal, parts.clock, known_tools)
 
 
 def toolbox(request: AnyRequest) -> ToolboxService:

@@ -38,6 +38,10 @@ def tool_name(slug: str, upstream_name: str) -> str:
     return beginning + _NOT_LEGAL.sub("_", upstream_name)[: room - len(ending)] + ending
 
 
+def is_altered(name: str) -> bool:
+    return _ENDS_WITH_A_HASH.search(name) is not None
+
+
 def generic_name(server_id: str) -> str:
     name = f"{PREFIX}{server_id}"
     if not _SERVER_ID.fullmatch(server_id) or len(name) > MAX_NAME:

@@ -25,7 +25,7 @@ LEVELS = {
 PUBLIC = {
     "api.audit": {"journal", "events", "call_log"},
     "api.servers": {"service", "server", "records", "credential_binding"},
-    "api.agents": {"service", "agent"},
+    "api.agents": {"service", "agent", "tool_rules"},
     "api.connections": {"tokens.access_tokens", "tokens.errors"},
 }
 ONLY_SERVICE = {"service"}

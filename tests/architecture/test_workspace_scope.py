@@ -36,6 +36,7 @@ CONTEXT_READERS = {
     "api/servers/config_sealing.py",  # to seal for the workspace, and to open what it merges
     "api/workspaces/service.py",  # to destroy the data keys of the workspace
     "api/toolbox/protocol_repository.py",
+    "api/toolbox/tool_name_repository.py",
     "api/toolbox/toolsets/registry.py",  # whose share of the memory a toolset counts for
     "api/toolbox/credentials/static.py",  # to open what is sealed for the workspace
     "api/connections/repository.py",
@@ -49,6 +50,7 @@ STORE_CALLERS = {
     "api/servers/repository.py",
     "api/workspaces/repository.py",
     "api/toolbox/protocol_repository.py",
+    "api/toolbox/tool_name_repository.py",
     "api/connections/repository.py",
     "api/connections/client_repository.py",
     "api/connections/consent/state.py",  # a browser brings no workspace: what is pending is found by a secret alone

@@ -5,7 +5,8 @@
 3. A query parameter that a request does not have is refused.
 4. A server with client credentials is connected before its first token. Its status says why the last request failed.
 5. One API key can be read.
-6. The contract may gain operations, parameters, fields and limits. What it had stays, but for `CONTRACT_CHANGES`.
+6. An agent has warnings about names in its tool rules.
+7. The contract may gain operations, parameters, fields and limits. What it had stays, but for `CONTRACT_CHANGES`.
 """
 
 from __future__ import annotations
@@ -154,6 +155,7 @@ CHANGED: Mapping[tuple[str, str], Callable[[Json], Json]] = {
     ),
     (UPDATE_SERVER, "send back what was read"): _problem(412, "stale"),
     ("getConnection", "the status of machine, that is not known"): _with_body(connected=True, problem=TEXT),
+    ("updateAgent", "allow another tool"): _with_body(warnings=[TEXT]),
     ("updateAgent", "send back what was read"): _problem(412, "stale"),
     ("updateWorkspace", "rename with what was read"): _problem(412, "stale"),
     ("updateWorkspace", "rename with all that was read"): _problem(412, "stale"),

@@ -16,6 +16,7 @@ PROBLEM = ("title", "detail", "errors.*.message")
 FIELDS = {
     "checkServer": ("detail",),
     "getConnection": ("problem",),
+    "updateAgent": ("warnings.*",),
     "listServices": ("*.description", "*.tools.*.description", "*.configFields.*.description"),
     "listAgentTools": ("unavailable.*.detail",),
     "listServerTools": ("unavailable.*.detail",),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from api.access.context import WorkspaceContext
 from api.kit.deadline import Deadline
@@ -14,6 +15,7 @@ from api.toolbox.output.conversion import LargeResults
 from api.toolbox.output.sanitize import safe_line
 from api.toolbox.protocol_repository import ProtocolRepository
 from api.toolbox.toolsets.dependencies import ToolsetDeps
+from api.toolbox.toolsets.listed_names_writer import ListedNamesWriter
 from api.toolbox.toolsets.mcp_toolset import McpToolset
 from api.toolbox.toolsets.server_kind import ServerKind, ServerReport
 from api.toolbox.toolsets.tool_catalog import ListVersion, ToolCatalog
@@ -33,6 +35,7 @@ class McpServers(ServerKind):
         recount: Callable[[str, McpToolset], None],
     ) -> None:
         self._deps = deps
+        self._known_names = ListedNamesWriter(deps.store, deps.clock)
         self._recount = recount
         self._version = version
         self._close_later = close_later
@@ -95,6 +98,7 @@ class McpServers(ServerKind):
             self._version,
             large_results,
             workspace_id=ctx.workspace_id,
+            on_list=partial(self._known_names.keep, ctx, server),
             recount=self._recount,
         )
 

@@ -29,6 +29,7 @@ TOO_DEEP = "The answer is nested too deeply."
 
 T = TypeVar("T")
 OnEra = Callable[[Era], Awaitable[None]]
+OnList = Callable[[ToolCatalog], Awaitable[None]]
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +49,7 @@ class McpToolset(Toolset):
         large_results: LargeResults,
         *,
         workspace_id: str,
+        on_list: OnList,
         recount: Callable[[str, McpToolset], None],
     ) -> None:
         self.server = server
@@ -56,6 +58,7 @@ class McpToolset(Toolset):
         self._clock = clock
         self._ticker = ticker
         self._on_era = on_era
+        self._on_list = on_list
         self._version = version
         self._large_results = large_results
         self._workspace_id = workspace_id
@@ -176,6 +179,7 @@ class McpToolset(Toolset):
         tools = await ToolCatalog.of(listed, now, redact, _weakly(self._changed_size), unchecked)
         self._replace(tools)
         await self._keep_era()
+        await self._on_list(tools)
         return tools
 
     def _replace(self, tools: ToolCatalog) -> None:

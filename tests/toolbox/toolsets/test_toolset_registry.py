@@ -16,6 +16,7 @@ from api.main.settings import Settings
 from api.servers.server import Server
 from api.servers.service import ServerService
 from api.toolbox.listing.client_formats import FORMATS, render
+from api.toolbox.listing.known_tools import StoredKnownTools
 from api.toolbox.service import ToolboxService
 from api.toolbox.toolsets.registry import IDLE_SECONDS, SHUTDOWN_SECONDS
 from api.toolbox.toolsets.toolset import Toolset
@@ -136,7 +137,8 @@ async def test_each_format_renders_the_same_list_of_objects(toolbox: ToolboxClie
     try:
         ctx = await parts.authenticator.authenticate(bearer(toolbox.workspace.key), toolbox.workspace.id, "a-test")
         servers = ServerService(ctx, parts.server_deps)
-        agents = AgentService(ctx, parts.store, servers, parts.journal, parts.clock)
+        known_tools = StoredKnownTools(ctx, parts.store, servers, parts.runtime.toolsets)
+        agents = AgentService(ctx, parts.store, servers, parts.journal, parts.clock, known_tools)
         service = ToolboxService(ctx, parts.runtime, lambda: agents, lambda: servers)
 
         listed = await service.list_tools(agent)
