@@ -57,7 +57,7 @@ test: .venv/.develops  ## set up if needed, then the tests that need nothing but
 	@cd $* && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
-test-real: .venv/.develops .venv/real/servers/.made .venv/real/proxy/.made tests/real/node_modules/.package-lock.json  ## the whole way to MCP servers that others wrote (needs Node)
+test-real: .venv/.develops .venv/real/servers/.made .venv/real/proxy/.made .venv/real/clients/.made tests/real/node_modules/.package-lock.json  ## the whole way to MCP servers and with clients that others wrote (needs Node)
 	$(BIN)/python -m pytest -n $(WORKERS) tests/real $(ARGS)
 
 conformance: .venv/.develops tests/tools/node_modules/.package-lock.json  ## hold the upstream client to MCP's own conformance suite (needs Node)
@@ -91,6 +91,7 @@ lock: .venv/.develops  ## resolve the dependencies anew (needs uv)
 	$(LOCK) -c requirements-dev.lock demo/requirements.in -o demo/requirements.lock
 	$(LOCK) tests/real/servers.in -o tests/real/servers.lock
 	$(LOCK) tests/real/proxy.in -o tests/real/proxy.lock
+	$(LOCK) tests/real/clients.in -o tests/real/clients.lock
 
 release: .venv/.develops  ## the wheel, its lock file, SBOM and checksums, in dist/
 	@$(BIN)/python -m release $(ARGS)

@@ -14,7 +14,7 @@ from api.access.principal import Principal, Scope
 from api.access.repository import revision_key
 from api.agents.agent import Agent
 from api.agents.repository import AgentRepository
-from api.audit.events import AuditEvent
+from api.audit.events import Action, AuditEvent
 from api.kit.clock import rfc3339
 from api.kit.crypto.secret import Secret
 from api.kit.crypto.vault import Sealer, SecretLocation
@@ -145,7 +145,7 @@ def _changes(
 ) -> Iterator[Change]:
     kept = ServerRepository(parts.store, context)
     for server in servers:
-        event = AuditEvent("server.created", server.id, server.name, tuple(sorted(server.sealed)))
+        event = AuditEvent(Action.SERVER_CREATED, server.id, server.name, tuple(sorted(server.sealed)))
         yield from kept.add(server)
         yield from parts.journal.records(context.workspace_id, context, event)
     for agent in agents:

@@ -13,7 +13,7 @@ from api.agents.agent import Agent
 from api.agents.repository import AgentRepository
 from api.agents.schemas import AgentChange, AgentDraft, AgentView
 from api.agents.tool_rules import KnownTools, Rules, rule_warnings, with_own_names
-from api.audit.events import AuditEvent
+from api.audit.events import Action, AuditEvent
 from api.audit.journal import Journal
 from api.errors import FieldError, NotFound, ValidationFailed
 from api.http.preconditions import check_change, check_if_match
@@ -76,7 +76,7 @@ class AgentService:
         agent, warnings = await self._reviewed(agent, agent.enabled_mcp_server_tool_names)
 
         async def write() -> tuple[Agent, Warnings]:
-            event = AuditEvent("agent.created", agent.id, agent.name)
+            event = AuditEvent(Action.AGENT_CREATED, agent.id, agent.name)
             await self._write((), agent, self._agents.add(agent), event, receipt(agent, warnings))
             return agent, warnings
 
@@ -94,7 +94,7 @@ class AgentService:
             new, warnings = await self._reviewed(new, _given_rules(change))
             if not _changed_fields(old, new):
                 return old, warnings
-            event = AuditEvent("agent.updated", new.id, new.name, _changed_fields(old, new))
+            event = AuditEvent(Action.AGENT_UPDATED, new.id, new.name, _changed_fields(old, new))
             await self._write(old.enabled_mcp_server_ids, new, self._agents.replace(old, new), event)
             return new, warnings
 
@@ -111,7 +111,7 @@ class AgentService:
         async def write() -> None:
             agent = _existing(await self._agents.get(agent_id))
             check_if_match(if_match, agent.version)
-            event = AuditEvent("agent.deleted", agent.id, agent.name)
+            event = AuditEvent(Action.AGENT_DELETED, agent.id, agent.name)
             await self._journal.commit(self._ctx, self._agents.remove(agent), event)
 
         await retry_on_conflict(write)
@@ -149,7 +149,7 @@ class AgentsOfServers:
         for old in await self._agents.get_many(agent_ids):
             new = _without(old, server_id, rfc3339(self._clock.now()))
             changes += self._agents.replace(old, new)
-            events.append(AuditEvent("agent.updated", new.id, new.name, _changed_fields(old, new)))
+            events.append(AuditEvent(Action.AGENT_UPDATED, new.id, new.name, _changed_fields(old, new)))
         return changes, events
 
 

@@ -21,7 +21,7 @@ from api.access.repository import (
     revision_key,
 )
 from api.api_keys.schemas import ApiKeyDraft
-from api.audit.events import AuditEvent
+from api.audit.events import Action, AuditEvent
 from api.audit.journal import Journal
 from api.errors import FieldError, LastAdminKey, NotFound, ValidationFailed
 from api.http.preconditions import check_if_match
@@ -110,7 +110,7 @@ class ApiKeyService:
             agent_ids=draft.agent_ids,
             expires_at=draft.expires_at,
         )
-        event = AuditEvent("api_key.created", record.id, record.name)
+        event = AuditEvent(Action.API_KEY_CREATED, record.id, record.name)
         added = add_key(self._ctx.partition, record)
         await self._journal.commit(self._ctx, added, event, receipt=receipt(record, key))
         return record, key
@@ -127,7 +127,7 @@ class ApiKeyService:
         async def write() -> None:
             record = await self.get(key_id)
             check_if_match(if_match, record.version)
-            event = AuditEvent("api_key.revoked", record.id, record.name)
+            event = AuditEvent(Action.API_KEY_REVOKED, record.id, record.name)
             others = [] if last or record.scope is not Scope.ADMIN else await self._another_admin_key(record)
             await self._journal.commit(self._ctx, [*remove_key(self._ctx.partition, record), *others], event)
 
@@ -167,7 +167,9 @@ class ApiKeyService:
 
 async def make_admin_key(ctx: WorkspaceContext, journal: Journal, maker: KeyMaker) -> Secret:
     record, key = await maker.make(ctx.partition, "Admin key", Scope.ADMIN, created_by=ctx.principal.id)
-    await journal.commit(ctx, add_key(ctx.partition, record), AuditEvent("api_key.created", record.id, record.name))
+    await journal.commit(
+        ctx, add_key(ctx.partition, record), AuditEvent(Action.API_KEY_CREATED, record.id, record.name)
+    )
     return key
 
 

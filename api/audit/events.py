@@ -3,7 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import NamedTuple
+
+
+class Action(StrEnum):
+    """All actions: the type of the object, and what was done. The values are part of the API."""
+
+    WORKSPACE_CREATED = "workspace.created"
+    WORKSPACE_UPDATED = "workspace.updated"
+    WORKSPACE_DELETED = "workspace.deleted"
+    API_KEY_CREATED = "api_key.created"
+    API_KEY_REVOKED = "api_key.revoked"
+    SERVER_CREATED = "server.created"
+    SERVER_UPDATED = "server.updated"
+    SERVER_DELETED = "server.deleted"
+    SERVER_CONNECTED = "server.connected"
+    SERVER_DISCONNECTED = "server.disconnected"
+    SERVER_RECONNECT_REQUIRED = "server.reconnect_required"
+    SERVER_SCOPES_NEEDED = "server.scopes_needed"
+    AGENT_CREATED = "agent.created"
+    AGENT_UPDATED = "agent.updated"
+    AGENT_DELETED = "agent.deleted"
+    TOOL_CALLED = "tool.called"
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +35,7 @@ class AuditEvent:
     `cause`: why, for a change that Plugboard made of itself.
     """
 
-    action: str
+    action: Action
     target_id: str
     target_name: str
     fields: tuple[str, ...] = ()

@@ -98,7 +98,7 @@ class Journal:
         principal = ctx.principal
         return AuditRecord(
             at=rfc3339(now),
-            action=event.action,
+            action=event.action.value,
             target_type=event.target_type,
             target_id=event.target_id,
             target_name=event.target_name,

@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import Any, ClassVar
 
 from api.audit.call_packing import pack, split_into_batches, unpack
-from api.audit.events import ToolCallRecord
+from api.audit.events import Action, ToolCallRecord
 from api.kit.clock import rfc3339
 from api.kit.ids import random_text, sortable_time, time_of
 from api.kit.storage.records import NOT_STORED, Record
@@ -63,7 +63,7 @@ class AuditRecord(Record):
     def of_call(cls, call: ToolCallRecord, record_id: str) -> AuditRecord:
         return cls(
             at=rfc3339(call.at),
-            action="tool.called",
+            action=Action.TOOL_CALLED.value,
             target_type="server",
             target_id=call.server_id,
             target_name=call.server_name,

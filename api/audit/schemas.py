@@ -6,10 +6,14 @@ from typing import Annotated, Any
 
 from pydantic import Field, WithJsonSchema
 
+from api.audit.events import Action
 from api.audit.repository import AuditRecord
 from api.http.models import ResponseModel, Timestamp
 
 _TEXT, _NUMBER = WithJsonSchema({"type": "string"}), WithJsonSchema({"type": "integer", "minimum": 0})
+
+# Records of a later version may have others.
+_ACTION = WithJsonSchema({"type": "string", "enum": [action.value for action in Action]})
 
 
 def _of_calls(description: str) -> Any:
@@ -32,7 +36,9 @@ class AuditView(ResponseModel):
 
     id: str
     at: Timestamp
-    action: str = Field(description="The type of the object and what was done, such as `server.updated`.")
+    action: Annotated[str, _ACTION] = Field(
+        description="The type of the object and what was done, such as `server.updated`."
+    )
     target: Named
     actor: Named
     fields: list[str] = Field(description="The names of the changed fields, never their values.")

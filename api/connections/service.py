@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from api.access.context import WorkspaceContext
-from api.audit.events import AuditEvent
+from api.audit.events import Action, AuditEvent
 from api.audit.journal import Journal
 from api.connections.consent.tickets import ConsentTickets
 from api.connections.repository import ACCESS, Grant, GrantRepository
@@ -68,7 +68,7 @@ class ConnectionService:
         if not server.disconnected:
             return await self.status(server_id)
         changes = ServerRecords(self._store, self._ctx).client_connection_changes(server)
-        await self._journal.commit(self._ctx, changes, AuditEvent("server.connected", server.id, server.name))
+        await self._journal.commit(self._ctx, changes, AuditEvent(Action.SERVER_CONNECTED, server.id, server.name))
         return Status(replace(server, disconnected=False))
 
     async def disconnect(self, server_id: str) -> Status:
@@ -83,7 +83,7 @@ class ConnectionService:
         if not (end_changes or server.connection or server.is_connected):
             return server
         changes = [*end_changes, *ServerRecords(self._store, self._ctx).connection_changes(server, None)]
-        event = AuditEvent("server.disconnected", server.id, server.name)
+        event = AuditEvent(Action.SERVER_DISCONNECTED, server.id, server.name)
         await self._journal.commit(self._ctx, changes, event)
         return replace(server, connection=None, disconnected=True)
 

@@ -53,7 +53,7 @@ def _describe_change(schema: dict[str, Any], change: Any) -> None:
         }
 
 
-_PLAIN = ("type", "description", "format", "pattern", "anyOf")
+_PLAIN = ("type", "description", "format", "pattern", "anyOf", "items", "enum")
 """The keywords that a read-only field keeps. Others would refer to definitions of the view."""
 
 

@@ -6,6 +6,7 @@ from dataclasses import fields
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field, SecretStr, StringConstraints, WithJsonSchema
+from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
 from api.http.models import (
@@ -142,7 +143,7 @@ class ServerView(ResponseModel):
     timeout_seconds: int
     exposure: Exposure
     configured: list[str] = Field(description="The names of the stored credentials.")
-    oauth_grant: Annotated[OAuthGrant | None, WithJsonSchema({"enum": [grant.value for grant in OAuthGrant]})] = Field(
+    oauth_grant: OAuthGrant | SkipJsonSchema[None] = Field(
         default=None, exclude_if=lambda value: value is None, description="Only if `authType` is `oauth`."
     )
     oauth_connected: Annotated[bool | None, WithJsonSchema({"type": "boolean"})] = Field(

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 from pydantic.alias_generators import to_camel
 
 from api.access.context import WorkspaceContext
-from api.audit.events import AuditEvent
+from api.audit.events import Action, AuditEvent
 from api.audit.journal import Journal
 from api.errors import ConflictProblem, InUse, NotFound, ValidationFailed
 from api.http.preconditions import check_change, check_if_match
@@ -113,7 +113,7 @@ class ServerService:
             updated_at=rfc3339(now),
             sealed=sealed,
         )
-        event = AuditEvent("server.created", server.id, server.name, tuple(map(_config, sorted(sealed))))
+        event = AuditEvent(Action.SERVER_CREATED, server.id, server.name, tuple(map(_config, sorted(sealed))))
         await self._write([*self._servers.add(server), *guards], event, draft.slug, receipt(server))
         return server
 
@@ -137,7 +137,7 @@ class ServerService:
             return old
         now = rfc3339(self._deps.clock.now())
         new, ended = await self._without_grant(old, replace(changed, updated_at=now, version=old.version + 1))
-        event = AuditEvent("server.updated", new.id, new.name, _changed_fields(old, new))
+        event = AuditEvent(Action.SERVER_UPDATED, new.id, new.name, _changed_fields(old, new))
         slug = new.slug if new.slug != old.slug else None
         await self._write([*self._servers.replace(old, new), *guards, *ended], event, slug)
         self._deps.grants.after_commit()
@@ -202,7 +202,7 @@ class ServerService:
         last = len(agents) <= DETACHED_AT_ONCE
         if last:
             changes += [*self._servers.remove(server), *await self._deps.grants.end_changes(self._ctx, server)]
-            events.append(AuditEvent("server.deleted", server.id, server.name))
+            events.append(AuditEvent(Action.SERVER_DELETED, server.id, server.name))
         await self._deps.journal.commit(self._ctx, changes, *events, while_revision=revision)
         self._deps.grants.after_commit()
         return last

@@ -30,13 +30,13 @@ NO_ROOT_KEY = (
 TAG = "System"
 
 
-class StatusView(ResponseModel):
+class ProcessStatusView(ResponseModel):
     """The state of the process."""
 
     status: Literal["alive", "ready"]
 
 
-STATUS = TypeAdapter(StatusView)
+STATUS = TypeAdapter(ProcessStatusView)
 
 
 @get(
@@ -53,7 +53,7 @@ STATUS = TypeAdapter(StatusView)
     ),
 )
 async def healthz() -> Response[bytes]:
-    return StoredResponse(200, STATUS.dump_json(StatusView(status="alive"))).response()
+    return StoredResponse(200, STATUS.dump_json(ProcessStatusView(status="alive"))).response()
 
 
 @get(
@@ -82,7 +82,7 @@ async def readyz(store: Injected[Store], key_ring: Injected[KeyRing]) -> Respons
         raise ServiceUnavailable("The store does not respond.") from error
     if key_ring.missing_roots:
         raise ServiceUnavailable(NO_ROOT_KEY)
-    return StoredResponse(200, STATUS.dump_json(StatusView(status="ready"))).response()
+    return StoredResponse(200, STATUS.dump_json(ProcessStatusView(status="ready"))).response()
 
 
 @get(

@@ -15,6 +15,7 @@ from api.toolbox.failure_causes import CIRCUIT_OPEN, cause_of
 from api.toolbox.output.json_size import JsonSize, measure
 from api.toolbox.output.sanitize import clean, one_line, safe_line
 from api.toolbox.output.tool_result import Failure, FailureKind
+from api.toolbox.unavailable_reason import UnavailableReason
 from integrations import (
     FailureCause,
     RpcErrorResponse,
@@ -44,16 +45,13 @@ _SECONDS = re.compile(r"[0-9]{1,9}")
 
 
 def invalid_arguments(tool_name: str, problems: list[str]) -> Failure:
-    problem_text = " ".join(problems)
-    return Failure(
-        FailureKind.INVALID_ARGUMENTS,
-        safe_line(f"Error: the arguments of {tool_name} do not fit. {problem_text}", limit=2000),
-    )
+    text = safe_line(f"Error: the arguments of {tool_name} do not fit. {' '.join(problems)}", limit=2000)
+    return Failure(FailureKind.INVALID_ARGUMENTS, text)
 
 
 _NOT_CONNECTED_REASONS = {
-    FailureKind.NOT_CONNECTED: "not_connected",
-    FailureKind.RECONNECT_REQUIRED: "reconnect_required",
+    FailureKind.NOT_CONNECTED: UnavailableReason.NOT_CONNECTED,
+    FailureKind.RECONNECT_REQUIRED: UnavailableReason.RECONNECT_REQUIRED,
 }
 
 
@@ -99,7 +97,7 @@ class ToolsUnavailable(Exception):
 
     def __init__(
         self,
-        reason: str,
+        reason: UnavailableReason,
         detail: str,
         *,
         is_down: bool = False,
@@ -118,7 +116,7 @@ class ToolsUnavailable(Exception):
 
 
 def connection_ended(server_name: str) -> ToolsUnavailable:
-    return ToolsUnavailable("reconnect_required", ENDED.format(_the_server(server_name)))
+    return ToolsUnavailable(UnavailableReason.RECONNECT_REQUIRED, ENDED.format(_the_server(server_name)))
 
 
 def _the_server(name: str, article: str = "the") -> str:
@@ -155,14 +153,14 @@ def failure_of(error: Problem, redact: Redactor, seconds: float) -> Failure:
 def unavailable(error: Problem, redact: Redactor, seconds: float) -> ToolsUnavailable:
     if isinstance(error, CredentialsUnavailable):
         cause = cause_of(error, error.failure.kind)
-        reason = _NOT_CONNECTED_REASONS.get(error.failure.kind, "unreachable")
+        reason = _NOT_CONNECTED_REASONS.get(error.failure.kind, UnavailableReason.UNREACHABLE)
         return ToolsUnavailable(reason, error.text, cause=cause)
     cause = cause_of(error)
     if isinstance(error, TimeoutError | UpstreamTimeout):
         is_connecting = isinstance(error, UpstreamTimeout) and not error.sent
         text = "no connection in time." if is_connecting else "no answer in time."
         detail = not_answered(f"{text} {cause.explanation}")
-        return ToolsUnavailable("timeout", detail, is_down=True, text=not_answered(text), cause=cause)
+        return ToolsUnavailable(UnavailableReason.TIMEOUT, detail, is_down=True, text=not_answered(text), cause=cause)
     failure = failure_of(error, redact, seconds)
     text = without_uncertainty(failure)
     detail = not_answered(cause.explanation) if isinstance(error, Unreachable) and error.cause else text
@@ -179,10 +177,10 @@ def service_unavailable(error: Problem, redact: Redactor, seconds: float, title:
             return ToolsUnavailable(_reason_of(error), safe_line(f"{title} answered {text}.", redact), cause=cause)
         case Unreachable():
             text = f"{title} could not be reached. {cause.explanation}".rstrip()
-            return ToolsUnavailable("unreachable", text, cause=cause)
+            return ToolsUnavailable(UnavailableReason.UNREACHABLE, text, cause=cause)
         case UpstreamTimeout() | TimeoutError():
             text = f"{title} did not answer within {seconds} s. {cause.explanation}".rstrip()
-            return ToolsUnavailable("timeout", text, cause=cause)
+            return ToolsUnavailable(UnavailableReason.TIMEOUT, text, cause=cause)
         case _:
             return unavailable(error, redact, seconds)
 
@@ -218,14 +216,14 @@ def _is_down(error: UpstreamError | TimeoutError) -> bool:
             return isinstance(error, Unreachable | UpstreamTimeout | TimeoutError)
 
 
-def _reason_of(error: UpstreamError) -> str:
+def _reason_of(error: UpstreamError) -> UnavailableReason:
     match error:
         case StatusRefused(status=HTTPStatus.UNAUTHORIZED | HTTPStatus.FORBIDDEN):
-            return "unauthorized"
+            return UnavailableReason.UNAUTHORIZED
         case _ if _is_down(error):
-            return "unreachable"
+            return UnavailableReason.UNREACHABLE
         case _:
-            return "invalid"
+            return UnavailableReason.INVALID
 
 
 def _refusal(error: StatusRefused, redact: Redactor) -> tuple[FailureKind, str, float | None]:

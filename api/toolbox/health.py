@@ -16,15 +16,16 @@ from api.toolbox.failure_log import FailureLog
 from api.toolbox.failures import ToolsUnavailable
 from api.toolbox.runtime import ToolRuntime
 from api.toolbox.toolsets.server_kind import ServerReport
+from api.toolbox.unavailable_reason import UnavailableReason
 
 Status = Literal["ok", "unauthorized", "unreachable", "invalid"]
 
 # The coarse status for each reason.
-STATUS: dict[str, Status] = {
-    "not_connected": "unauthorized",
-    "reconnect_required": "unauthorized",
-    "unauthorized": "unauthorized",
-    "invalid": "invalid",
+STATUS: dict[UnavailableReason, Status] = {
+    UnavailableReason.NOT_CONNECTED: "unauthorized",
+    UnavailableReason.RECONNECT_REQUIRED: "unauthorized",
+    UnavailableReason.UNAUTHORIZED: "unauthorized",
+    UnavailableReason.INVALID: "invalid",
 }
 
 

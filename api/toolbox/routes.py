@@ -26,7 +26,7 @@ from api.kit.deadline import Ticker
 from api.toolbox.calling.disconnect import CancelOnDisconnect
 from api.toolbox.listing.client_formats import Format, as_upstream, render
 from api.toolbox.output.tool_result import ToolResult
-from api.toolbox.schemas import CallDraft, CallView, CheckView, ToolsView
+from api.toolbox.schemas import CallDraft, CallView, CheckView, ToolListView
 from api.toolbox.service import ToolboxService
 from api.toolbox.wrappers.call_recorder import outcome_of
 
@@ -77,7 +77,7 @@ async def check_server(server_id: FromPath[str], toolbox: Injected[ToolboxServic
             TAG,
             "List a server's tools",
             "As agents see them. `upstreamName` is the name for `enabledMcpServerToolNames`. " + ON_UNAVAILABLE,
-            SuccessResponse(OK, "The tools.", TypeAdapter(ToolsView), examples.SERVER_TOOLS),
+            SuccessResponse(OK, "The tools.", TypeAdapter(ToolListView), examples.SERVER_TOOLS),
             parameters=[REFRESH],
             problems=[ValidationFailed],
         )
@@ -101,7 +101,7 @@ async def list_server_tools(
                 TAG,
                 "List an agent's tools",
                 "All tools that the agent may call, listed within ten seconds. " + ON_UNAVAILABLE,
-                SuccessResponse(OK, "The tools.", TypeAdapter(ToolsView), examples.TOOLS),
+                SuccessResponse(OK, "The tools.", TypeAdapter(ToolListView), examples.TOOLS),
                 parameters=[FORMAT],
                 problems=[ValidationFailed],
             )

@@ -10,6 +10,7 @@ from pydantic.json_schema import SkipJsonSchema
 from api.http.models import RequestModel, ResponseModel
 from api.toolbox.health import ServerHealth
 from api.toolbox.output.tool_result import FailureKind
+from api.toolbox.unavailable_reason import UnavailableReason
 
 MAX_TOOL_NAME = 128
 ToolName = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TOOL_NAME)]
@@ -55,14 +56,11 @@ class UnavailableView(ResponseModel):
 
     server_id: str
     name: str
-    reason: str = Field(
-        description="`disabled`, `not_connected`, `reconnect_required`, `unauthorized`, `unreachable`, `timeout` or "
-        "`invalid`."
-    )
+    reason: UnavailableReason = Field(description="Why the server has no tools to show.")
     detail: str
 
 
-class ToolsView(ResponseModel):
+class ToolListView(ResponseModel):
     """Tools, and the servers whose tools are not available."""
 
     tools: list[dict[str, Any]]

@@ -11,7 +11,7 @@ from api.access.idempotency.creates import raise_if_completed
 from api.access.principal import Principal, Scope
 from api.access.repository import add_key
 from api.api_keys.service import KeyMaker
-from api.audit.events import AuditEvent
+from api.audit.events import Action, AuditEvent
 from api.audit.journal import Journal
 from api.errors import NotFound
 from api.http.preconditions import check_change, check_if_match
@@ -79,7 +79,7 @@ class WorkspaceService:
             if changed == old:
                 return old
             new = replace(changed, updated_at=rfc3339(self._clock.now()), version=old.version + 1)
-            event = AuditEvent("workspace.updated", new.id, new.name, tuple(sorted(change.model_fields_set)))
+            event = AuditEvent(Action.WORKSPACE_UPDATED, new.id, new.name, tuple(sorted(change.model_fields_set)))
             await self._journal.commit(self._ctx, self._one.replace(old, new), event)
             return new
 
@@ -96,7 +96,7 @@ class WorkspaceService:
             check_if_match(if_match, workspace.version)
             await self._grants.revoke_all(self._ctx)
             keys = await self._keyring.deletion_writes(self._ctx.partition)
-            event = AuditEvent("workspace.deleted", workspace.id, workspace.name)
+            event = AuditEvent(Action.WORKSPACE_DELETED, workspace.id, workspace.name)
             await self._journal.close(self._ctx, [*self._one.remove(workspace), *keys], event)
 
         await retry_on_conflict(write)
@@ -144,8 +144,8 @@ class Workspaces:
             *self._journal.records(
                 workspace.id,
                 ctx,
-                AuditEvent("workspace.created", workspace.id, name),
-                AuditEvent("api_key.created", record.id, record.name),
+                AuditEvent(Action.WORKSPACE_CREATED, workspace.id, name),
+                AuditEvent(Action.API_KEY_CREATED, record.id, record.name),
             ),
         ]
         try:

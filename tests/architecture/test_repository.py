@@ -18,7 +18,12 @@ PROJECT = Path(__file__).parents[2]
 REGISTRIES = ["py" + "pi.org", "python" + "hosted.org", "npm" + "js.org", "npm" + "js.com", "deb." + "debian.org"]
 NOT_OURS = {".git", ".venv", "var", "node_modules", "__pycache__", "results", "build", "dist"}
 LOCKS = ["requirements.lock", "requirements-dev.lock"]
-LOCKS_OF_OTHERS = ["demo/requirements.lock", "tests/real/servers.lock", "tests/real/proxy.lock"]
+LOCKS_OF_OTHERS = [
+    "demo/requirements.lock",
+    "tests/real/servers.lock",
+    "tests/real/proxy.lock",
+    "tests/real/clients.lock",
+]
 NPM_LOCKS = ["tests/tools/package-lock.json", "tests/real/package-lock.json"]
 
 

@@ -13,10 +13,14 @@ import yaml
 from openapi_spec_validator import validate
 
 from api import errors
+from api.audit.events import Action
 from api.http.openapi.components import PROBLEMS
 from api.main.app import build_router_app
 from api.main.cli import main
 from api.main.settings import Settings
+from api.servers.server import OAuthGrant
+from api.toolbox.output.tool_result import FailureKind
+from api.toolbox.unavailable_reason import UnavailableReason
 from tests.harness import Plugboard
 from tests.http.operations_on_workspace import (
     CONTRACT,
@@ -30,6 +34,7 @@ from tests.http.operations_on_workspace import (
 
 PROJECT = Path(__file__).parents[2]
 SCHEMAS = CONTRACT["components"]["schemas"]
+BODIES = {str(operation): operation.body_schema for operation in WITH_BODY}
 
 
 def with_components(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -164,19 +169,23 @@ def test_the_errors_of_an_operation_follow_from_its_input(operation: Operation) 
     assert ("limit" in names) == ("cursor" in names)
 
 
-def test_every_kind_of_error_has_an_example() -> None:
-    kinds = {
+def kinds_of_errors() -> set[type[errors.AppError]]:
+    return {
         kind
         for kind in vars(errors).values()
         if isinstance(kind, type) and issubclass(kind, errors.AppError) and kind is not errors.AppError
     }
+
+
+def test_every_kind_of_error_has_an_example() -> None:
+    kinds = kinds_of_errors()
 
     assert kinds - PROBLEMS.keys() == {errors.MethodNotAllowed}  # 405 belongs to no operation
     assert len({kind.code for kind in kinds}) == len(kinds)
 
 
 def test_the_limits_of_a_server_are_in_the_contract() -> None:
-    draft = SCHEMAS["ServerDraft"]
+    draft = BODIES["createServer"]
     fields = draft["properties"]
 
     assert draft["additionalProperties"] is False
@@ -211,7 +220,7 @@ def test_the_limits_of_a_server_are_in_the_contract() -> None:
     ],
 )
 def test_the_schema_tells_valid_bodies_from_invalid_ones(body: dict[str, Any], good: bool) -> None:
-    assert is_valid({"$ref": "#/components/schemas/ServerDraft"}, body) is good
+    assert is_valid(BODIES["createServer"], body) is good
 
 
 @pytest.mark.requirement("ENC-17")
@@ -241,6 +250,24 @@ def test_responses_allow_unknown_fields_and_requests_do_not() -> None:
     for name, schema in SCHEMAS.items():
         if schema["type"] == "object":
             assert schema.get("additionalProperties", True) is not name.endswith(("Draft", "Change"))
+    assert all(schema["additionalProperties"] is False for schema in BODIES.values())
+
+
+def test_only_bodies_in_place_have_defaults() -> None:
+    """openapi-typescript takes a field with a default in a shared schema as required."""
+    assert [name for name, schema in SCHEMAS.items() if any("default" in part for part in parts(schema))] == []
+    assert any("default" in part for part in parts(BODIES["createServer"]))
+
+
+def test_words_for_programs_are_enumerated() -> None:
+    problem, record = SCHEMAS["Problem"]["properties"], SCHEMAS["Audit"]["properties"]
+
+    assert set(problem["code"]["enum"]) == {kind.code for kind in kinds_of_errors()}
+    assert set(record["action"]["enum"]) == set(Action)
+    assert resolved(SCHEMAS["Unavailable"]["properties"]["reason"])["enum"] == list(UnavailableReason)
+    assert resolved(SCHEMAS["CallError"]["properties"]["kind"])["enum"] == list(FailureKind)
+    grant = resolved(SCHEMAS["Server"]["properties"]["oauthGrant"])
+    assert (grant["type"], grant["enum"]) == ("string", list(OAuthGrant))
 
 
 def test_times_have_the_date_time_format() -> None:

@@ -327,4 +327,13 @@ def _nullable_rules(schema: Json) -> Json:
             return schema
 
 
-CONTRACT_CHANGES = (_nullable_headers, _nullable_rules)
+def _untitled_body(schema: Json) -> Json:
+    """The body of a POST is no named component any more. Only these schemas are closed and have required fields."""
+    match schema:
+        case {"additionalProperties": False, "required": [*_], "title": str()}:
+            return {name: item for name, item in schema.items() if name != "title"}
+        case _:
+            return schema
+
+
+CONTRACT_CHANGES = (_untitled_body, _nullable_headers, _nullable_rules)

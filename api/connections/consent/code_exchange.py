@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 
 from api.access.authenticator import Authenticator
 from api.access.context import WorkspaceContext
-from api.audit.events import AuditEvent
+from api.audit.events import Action, AuditEvent
 from api.audit.journal import Journal
 from api.connections.consent.errors import NotAllowed, ServerChanged
 from api.connections.consent.state import AuthorizationState
@@ -81,7 +81,7 @@ class ConnectionWriter:
             check,
         ]
         try:
-            await self._journal.commit(ctx, changes, AuditEvent("server.connected", server.id, server.name))
+            await self._journal.commit(ctx, changes, AuditEvent(Action.SERVER_CONNECTED, server.id, server.name))
         except (Unauthorized, NotFound) as error:
             raise NotAllowed from error
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import msgspec
 
 from api.access.context import WorkspaceContext, as_system
-from api.audit.events import AuditEvent
+from api.audit.events import Action, AuditEvent
 from api.audit.journal import Journal
 from api.connections.encryption import TokenSealer
 from api.connections.oauth_clients import ClientUnavailable, OAuthClients
@@ -88,7 +88,7 @@ class GrantEnd:
         if server.connection and server.connection.grant_id == grant.id:
             connection = replace(server.connection, ended=reason)
             changes += ServerRecords(self._store, ctx).connection_changes(server, connection)
-        event = AuditEvent("server.reconnect_required", server.id, server.name, cause=reason)
+        event = AuditEvent(Action.SERVER_RECONNECT_REQUIRED, server.id, server.name, cause=reason)
         await self._journal.commit(ctx, changes, event)
         return True
 
@@ -111,7 +111,7 @@ class GrantEnd:
         if new and len(" ".join(new)) < room:
             wanted = replace(connection, wanted=(*connection.wanted, *sorted(new)))
             changes = ServerRecords(self._store, ctx).connection_changes(server, wanted)
-            await self._journal.commit(ctx, changes, AuditEvent("server.scopes_needed", server.id, server.name))
+            await self._journal.commit(ctx, changes, AuditEvent(Action.SERVER_SCOPES_NEEDED, server.id, server.name))
         return not set(scopes) <= set(connection.asked)
 
     async def discard_tokens(

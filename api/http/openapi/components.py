@@ -22,6 +22,7 @@ from api.errors import (
     InternalError,
     InUse,
     LastAdminKey,
+    MethodNotAllowed,
     NotConnectable,
     NotFound,
     PreconditionFailed,
@@ -61,34 +62,6 @@ HEADERS: dict[str, Any] = {
     "Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer", "minimum": 1}},
     "WWW-Authenticate": {"description": "The authentication scheme.", "schema": {"type": "string"}},
 }
-PROBLEM = {
-    "title": "Problem",
-    "type": "object",
-    "description": "What is wrong and what to do about it (RFC 9457).",
-    "required": ["type", "title", "status", "code", "detail"],
-    "properties": {
-        "type": {"type": "string", "format": "uri", "description": "`urn:plugboard:problem:` followed by the code."},
-        "title": {"type": "string", "description": "The same for every problem with this code."},
-        "status": {"type": "integer", "minimum": 400, "maximum": 599},
-        "code": {"type": "string", "description": "Stable: programs can rely on it."},
-        "detail": {"type": "string", "description": "What to do, in plain English."},
-        "errors": {
-            "type": "array",
-            "description": "For invalid input: the fields that are wrong.",
-            "items": {
-                "type": "object",
-                "required": ["path", "message"],
-                "properties": {
-                    "path": {
-                        "type": "string",
-                        "description": "The field, such as `config.headerValue`; empty for the whole body.",
-                    },
-                    "message": {"type": "string"},
-                },
-            },
-        },
-    },
-}
 # One example of each problem.
 PROBLEMS: dict[type[AppError], AppError] = {
     type(error): error
@@ -112,6 +85,39 @@ PROBLEMS: dict[type[AppError], AppError] = {
         InternalError(),
         ServiceUnavailable(),
     )
+}
+KINDS: Sequence[type[AppError]] = (*PROBLEMS, MethodNotAllowed)  # 405 belongs to no operation
+PROBLEM = {
+    "title": "Problem",
+    "type": "object",
+    "description": "What is wrong and what to do about it (RFC 9457).",
+    "required": ["type", "title", "status", "code", "detail"],
+    "properties": {
+        "type": {"type": "string", "format": "uri", "description": "`urn:plugboard:problem:` followed by the code."},
+        "title": {"type": "string", "description": "The same for every problem with this code."},
+        "status": {"type": "integer", "minimum": 400, "maximum": 599},
+        "code": {
+            "type": "string",
+            "enum": sorted(error.code for error in KINDS),
+            "description": "Stable: programs can rely on it. Later versions may have more codes.",
+        },
+        "detail": {"type": "string", "description": "What to do, in plain English."},
+        "errors": {
+            "type": "array",
+            "description": "For invalid input: the fields that are wrong.",
+            "items": {
+                "type": "object",
+                "required": ["path", "message"],
+                "properties": {
+                    "path": {
+                        "type": "string",
+                        "description": "The field, such as `config.headerValue`; empty for the whole body.",
+                    },
+                    "message": {"type": "string"},
+                },
+            },
+        },
+    },
 }
 
 

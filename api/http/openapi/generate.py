@@ -52,7 +52,8 @@ INFO = {
     "version": "0.1.0",
     "description": "Stores MCP servers and services for each workspace with encrypted credentials, and turns them into "
     "tools for agents.\n\nEvery response has an `X-Request-Id`. Every error is a problem document (RFC 9457) with a "
-    "stable `code`. Objects may gain fields in later versions: ignore the fields that you do not know.",
+    "stable `code`. Later versions may have more fields in objects and more values in enumerations of responses: "
+    "ignore fields that you do not know, and treat an unknown value as one that says nothing.",
 }
 API_KEY = {
     "type": "http",
@@ -108,9 +109,17 @@ class Operation:
 def build_contract(app: Litestar) -> dict[str, Any]:
     operations = sorted(_operations(app), key=lambda operation: (operation.path, operation.method))
     docs = [operation.doc for operation in operations]
+    schemas = components.schemas(
+        [operation.body for operation in operations if operation.body],
+        [doc.reply.body for doc in docs if doc.reply.body],
+    )
+    # With its defaults, a draft stands where it is used: openapi-typescript takes a field with a default in a shared
+    # schema as required.
+    drafts = [operation.body for operation in operations if operation.body and operation.method == "post"]
+    in_place = {draft: _untitled(schemas.pop(draft.__name__)) for draft in drafts}
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:
-        paths.setdefault(operation.path, {})[operation.method] = _operation_entry(operation)
+        paths.setdefault(operation.path, {})[operation.method] = _operation_entry(operation, in_place)
     problems = {
         components.problem_name(errors): errors for operation in operations for errors in operation.problems.values()
     }
@@ -124,10 +133,7 @@ def build_contract(app: Litestar) -> dict[str, Any]:
             "securitySchemes": {"apiKey": API_KEY},
             "headers": components.HEADERS,
             "responses": {name: components.problem(problems[name]) for name in sorted(problems)},
-            "schemas": components.schemas(
-                [operation.body for operation in operations if operation.body],
-                [doc.reply.body for doc in docs if doc.reply.body],
-            ),
+            "schemas": schemas,
         },
     }
 
@@ -161,7 +167,7 @@ def _operations_of(route: HTTPRoute, handler: HTTPRouteHandler) -> Iterator[Oper
         yield Operation(_path(route), method.lower(), shown, guard_of(handler), request_model_of(handler))
 
 
-def _operation_entry(operation: Operation) -> dict[str, Any]:
+def _operation_entry(operation: Operation, in_place: Mapping[type[RequestModel], dict[str, Any]]) -> dict[str, Any]:
     doc, guard = operation.doc, operation.guard
     entry: dict[str, Any] = {
         "operationId": doc.id,
@@ -175,7 +181,8 @@ def _operation_entry(operation: Operation) -> dict[str, Any]:
         entry["parameters"] = parameters
     if operation.body:
         media_types = [JSON, MERGE_PATCH] if operation.method == PATCH.lower() else [JSON]
-        content = _content(components.schema_of(operation.body), doc.example, *media_types)
+        schema = in_place.get(operation.body) or components.schema_of(operation.body)
+        content = _content(schema, doc.example, *media_types)
         entry["requestBody"] = {"required": True, "content": content}
     refusals = {
         str(status): ref("responses", components.problem_name(errors)) for status, errors in operation.problems.items()
@@ -184,6 +191,11 @@ def _operation_entry(operation: Operation) -> dict[str, Any]:
     success = replace(doc.reply, headers=(*doc.reply.headers, REPLAYED)) if replays else doc.reply
     replies = {str(reply.status): _reply(reply) for reply in (success, doc.not_modified, doc.browser_error) if reply}
     return entry | {"responses": replies | refusals}
+
+
+def _untitled(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Generators of clients then name the body after its operation."""
+    return {name: value for name, value in schema.items() if name != "title"}
 
 
 def _path_parameter(name: str) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from api.toolbox.failures import DISABLED, ToolsUnavailable
 from api.toolbox.toolsets.generic_tool import generic_tool
 from api.toolbox.toolsets.tool_catalog import Tool, ToolCatalog
 from api.toolbox.toolsets.toolset import Toolset
+from api.toolbox.unavailable_reason import UnavailableReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class NoTools:
 
 Source = ToolCatalog | NoTools
 """The contribution of one server to a list."""
-IS_DISABLED = NoTools("disabled", DISABLED)
+IS_DISABLED = NoTools(UnavailableReason.DISABLED, DISABLED)
 NOT_EXPOSED = NoTools("", "")  # only its generic tool is shown, which needs no list
 _PERMANENT = (IS_DISABLED, NOT_EXPOSED)
 

@@ -23,6 +23,7 @@ from api.toolbox.toolsets.server_kind import ServerKind, ServerReport
 from api.toolbox.toolsets.service_toolset import ServiceToolset
 from api.toolbox.toolsets.tool_catalog import ToolCatalog
 from api.toolbox.toolsets.toolset import Toolset, ToolsetWrapper
+from api.toolbox.unavailable_reason import UnavailableReason
 from integrations import StatusRefused, UnreadableResponse, UpstreamError, probe_service
 
 
@@ -38,9 +39,9 @@ class ServiceToolList(ToolsetWrapper):
         if connection and connection.ended:
             raise connection_ended(self._server.name)
         if not (self._server.is_connected or self._server.sealed):
-            raise ToolsUnavailable("not_connected", NOT_CONNECTED_SERVICE)
+            raise ToolsUnavailable(UnavailableReason.NOT_CONNECTED, NOT_CONNECTED_SERVICE)
         if self._tools is None:
-            raise ToolsUnavailable("invalid", NO_TOOLS)
+            raise ToolsUnavailable(UnavailableReason.INVALID, NO_TOOLS)
         return self._tools
 
 
@@ -68,7 +69,7 @@ class ConnectedServices(ServerKind):
     async def check(self, ctx: WorkspaceContext, server: Server, deadline: Deadline) -> ServerReport:
         service = self._deps.services.services.get(server.service_type)
         if service is None:
-            raise ToolsUnavailable("invalid", NO_TOOLS)
+            raise ToolsUnavailable(UnavailableReason.INVALID, NO_TOOLS)
         credentials: UpstreamCredentials | None = None
         try:
             with deadline.enforce():

@@ -12,6 +12,7 @@ from api.toolbox.output.results import failed
 from api.toolbox.output.tool_result import ToolResult
 from api.toolbox.toolsets.tool_catalog import ToolCatalog
 from api.toolbox.toolsets.toolset import ToolCall, ToolsetWrapper
+from api.toolbox.unavailable_reason import UnavailableReason
 
 
 @dataclass(slots=True, eq=False)
@@ -23,7 +24,7 @@ class BreakerGuard(ToolsetWrapper):
             return await self._inner.list_tools(deadline, refresh=True)
         breaker = self._breaker()
         if held := breaker.admit():
-            raise ToolsUnavailable("unreachable", left_alone(held))
+            raise ToolsUnavailable(UnavailableReason.UNREACHABLE, left_alone(held))
         broken: str | None = None
         is_answered = False
         try:
