@@ -1,4 +1,4 @@
-"""The software bill of materials in CycloneDX, from `pyproject.toml` and the lock file alone."""
+"""The software bill of materials in CycloneDX: from the lock file, and what the wheel itself has of others."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def bill_of_materials(project: Path, wheel: Path, *, epoch: int) -> Json:
             "lifecycles": [{"phase": "build"}],
             "component": application,
         },
-        "components": [_component(package, building) for package in packages],
+        "components": [*(_component(package, building) for package in packages), _scalar(project)],
         "dependencies": [
             {
                 "ref": application["bom-ref"],
@@ -102,6 +102,25 @@ def _component(package: LockedPackage, building: set[str]) -> Json:
     }
     marker = {"properties": [{"name": "plugboard:marker", "value": package.marker}]}
     return component | (marker if package.marker else {})
+
+
+def _scalar(project: Path) -> Json:
+    """The script of `/docs`, which comes with the wheel."""
+    source = (project / "api/http/openapi/reference_page.py").read_text(encoding="utf-8")
+    constants = dict(re.findall(r'^SCALAR_(VERSION|SHA256) = "(\S+)"$', source, re.MULTILINE))
+    purl = f"pkg:npm/%40scalar/api-reference@{constants['VERSION']}"
+    return {
+        "bom-ref": purl,
+        "type": "library",
+        "group": "@scalar",
+        "name": "api-reference",
+        "version": constants["VERSION"],
+        "description": "Renders the API reference. The hash is that of its file dist/browser/standalone.js.",
+        "scope": "required",
+        "hashes": [_hash(constants["SHA256"])],
+        "licenses": [{"license": {"id": "MIT"}}],
+        "purl": purl,
+    }
 
 
 def _hash(digest: str) -> Json:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import json
 import os
 import re
@@ -152,11 +154,21 @@ def test_the_bill_lists_every_locked_package_with_its_hashes(bill: Any) -> None:
     listed = {
         f"{component['name']}=={component['version']}": len(component["externalReferences"][0]["hashes"])
         for component in bill["components"]
+        if component["purl"].startswith("pkg:pypi/")
     }
 
     assert listed.keys() == set(re.findall(r"^[^\s#]+==[^\s;]+", lock, re.MULTILINE))
     assert sum(listed.values()) == lock.count("--hash=sha256:")
     assert {component["name"]: component["scope"] for component in bill["components"]}["setuptools"] == "excluded"
+
+
+def test_the_bill_lists_the_script_that_the_wheel_has(bill: Any) -> None:
+    (script,) = [component for component in bill["components"] if component["purl"].startswith("pkg:npm/")]
+    packed = (PROJECT / "api/http/openapi/scalar/scalar.js.gz").read_bytes()
+
+    assert script["purl"] == f"pkg:npm/%40scalar/api-reference@{script['version']}"
+    assert script["version"] in (PROJECT / "api/http/openapi/scalar/README.md").read_text()
+    assert script["hashes"] == [{"alg": "SHA-256", "content": hashlib.sha256(gzip.decompress(packed)).hexdigest()}]
 
 
 def test_the_bill_names_what_plugboard_itself_depends_on(bill: Any) -> None:
