@@ -92,15 +92,19 @@ def two_versions(folder: Path, old: Program, store: Mapping[str, str]) -> Iterat
 def shared(one: Any, other: Any) -> bool:
     """Whether two versions show the same, as far as both show it: the later one may add fields.
 
-    When a key was last used is stored some time after the use.
+    When a key was last used is stored some time after the use. The order of a list may be another.
     """
     match one, other:
         case dict(), dict():
             return all(shared(one[name], other[name]) for name in one.keys() & other.keys() - {LAST_USE})
         case list(), list():
-            return len(one) == len(other) and all(map(shared, one, other))
+            return len(one) == len(other) and all(map(shared, sorted(one, key=_id), sorted(other, key=_id)))
         case _:
             return bool(one == other)
+
+
+def _id(item: Any) -> str:
+    return str(item.get("id", "")) if isinstance(item, dict) else ""
 
 
 def listed(workspace: Workspace, path: str) -> list[Json]:
