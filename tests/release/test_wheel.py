@@ -10,6 +10,7 @@ import uuid
 import venv
 import zipfile
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
 
@@ -87,12 +88,13 @@ def test_it_serves_the_api_its_description_and_the_files_of_the_page(installed: 
         created = admin.post(f"/api/workspaces/{process.workspace_id()}/agents", json={"name": "Support"})
         services = admin.get("/api/services").json()
         page, contract = admin.get("/docs"), admin.get("/openapi.yaml")
-        paths = re.findall(r'(?:src|href)="(/[^"#]+)"', page.text)
-        files = {path: admin.get(path).status_code for path in paths}
+        scripts = [urljoin("/docs", path) for path in re.findall(r'<script[^>]* src="([^"]+)"', page.text)]
+        files = [admin.get(script) for script in scripts]
 
     assert created.status_code == 201
     assert len(services) == 5
     assert page.headers["Content-Type"].startswith("text/html")
     assert contract.content == (PROJECT / "openapi.yaml").read_bytes()
-    assert files
-    assert set(files.values()) == {200}
+    assert scripts
+    assert {file.status_code for file in files} == {200}
+    assert all(file.headers["Content-Type"].startswith("text/javascript") for file in files)
