@@ -10,7 +10,6 @@ from api.toolbox.agent_toolbox import EnabledServer, Toolbox
 from api.toolbox.failures import server_not_found, server_of_another_workspace
 from api.toolbox.output.sanitize import one_line, safe_line
 from api.toolbox.tool_names import GENERIC_PREFIX, PREFIX, generic_name
-from api.toolbox.toolsets.tool_catalog import ToolCatalog
 from integrations import nearest_names
 
 MAX_SUGGESTED = 3
@@ -18,11 +17,11 @@ MAX_TEXT = 600
 MAX_KNOWN = 1_000
 """A server may list thousands of tools."""
 
-KnownTools = Iterable[tuple[EnabledServer, ToolCatalog | None]]
-"""The servers whose tools may be meant, with the lists that are known without a request."""
+KnownNames = Iterable[tuple[EnabledServer, Iterable[str] | None]]
+"""The servers whose tools may be meant, with the tools' own names where they are known without a request."""
 
 
-def missing_tool_text(toolbox: Toolbox, name: str, known: KnownTools) -> str:
+def missing_tool_text(toolbox: Toolbox, name: str, known: KnownNames) -> str:
     if name.startswith(GENERIC_PREFIX):
         return _missing_generic_tool(toolbox, name, known)
     share = toolbox.owner(name)
@@ -36,7 +35,7 @@ def missing_tool_text(toolbox: Toolbox, name: str, known: KnownTools) -> str:
     return safe_line(text + _suggestion(toolbox, name, known), limit=MAX_TEXT)
 
 
-def _missing_generic_tool(toolbox: Toolbox, name: str, known: KnownTools) -> str:
+def _missing_generic_tool(toolbox: Toolbox, name: str, known: KnownNames) -> str:
     server_id = name.removeprefix(PREFIX)
     if not is_from_workspace(server_id, toolbox.workspace_id):
         return server_of_another_workspace(server_id)
@@ -57,7 +56,7 @@ def _generic_tool_problems(share: EnabledServer) -> Iterator[str]:
         yield f"has no tool {generic_name(share.server.id)} for this agent; use the server's own tools"
 
 
-def _suggestion(toolbox: Toolbox, name: str, known: KnownTools) -> str:
+def _suggestion(toolbox: Toolbox, name: str, known: KnownNames) -> str:
     names = _without_slug(toolbox, name) or _similar(toolbox, name, known)
     return f" Did you mean {_listed(names, 'or')}?" if names else ""
 
@@ -71,7 +70,7 @@ def _without_slug(toolbox: Toolbox, name: str) -> list[str]:
     return [alias for share, alias in aliases if share.offers(alias)]
 
 
-def _similar(toolbox: Toolbox, name: str, known: KnownTools) -> list[str]:
+def _similar(toolbox: Toolbox, name: str, known: KnownNames) -> list[str]:
     """Where the server is plain, the tools' own names are compared: they have no prefix in common."""
     names, share = _names_of_all(known), toolbox.owner(name)
     if share is not None:
@@ -84,23 +83,20 @@ def _similar(toolbox: Toolbox, name: str, known: KnownTools) -> list[str]:
     return list(dict.fromkeys(names[found] for found in nearest_names(name, names, MAX_SUGGESTED)))
 
 
-def _names_of_all(known: KnownTools) -> dict[str, str]:
+def _names_of_all(known: KnownNames) -> dict[str, str]:
     """The names for agents by the tools' own names; of equal own names, the first."""
     names: dict[str, str] = {}
-    all_names = chain.from_iterable(_names(share, catalog) for share, catalog in known)
+    all_names = chain.from_iterable(_names(share, names) for share, names in known)
     for own_name, alias in islice(all_names, MAX_KNOWN):
         names.setdefault(own_name, alias)
     return names
 
 
-def _names(share: EnabledServer, catalog: ToolCatalog | None) -> Iterable[tuple[str, str]]:
+def _names(share: EnabledServer, known: Iterable[str] | None) -> Iterable[tuple[str, str]]:
     if not (share.server.enabled and share.has_tools):
         return ()
-    slug = share.server.slug
-    if catalog is None:
-        return ((name, share.naming.tool_name(slug, name)) for name in sorted(share.names or ()))
-    by_alias = catalog.by_alias(slug)
-    return ((tool.name, alias) for alias, tool in by_alias.items() if share.allows(tool.name))
+    names = sorted(share.names or ()) if known is None else filter(share.allows, known)
+    return ((name, share.naming.tool_name(share.server.slug, name)) for name in names)
 
 
 def _named(share: EnabledServer) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -21,7 +21,6 @@ from api.toolbox.listing.tool_list import SourceCollector, ToolList, agent_list,
 from api.toolbox.missing_tools import missing_tool_text
 from api.toolbox.output.tool_result import ToolResult
 from api.toolbox.runtime import ToolRuntime
-from api.toolbox.toolsets.tool_catalog import ToolCatalog
 from api.toolbox.toolsets.toolset import ToolCall, UnknownTool
 from api.toolbox.wrappers.call_recorder import DISABLED, NOT_ALLOWED, call_record, recorded_name
 
@@ -49,13 +48,13 @@ class ToolboxService:
         share = toolbox.find(name)
         if share is None:
             self._record_refusal(toolbox, name, arguments)
-            raise NotFound(missing_tool_text(toolbox, name, self._known_tools(toolbox, name)))
+            raise await self._missing(toolbox, name)
         deadline = Deadline(runtime.ticker, share.server.timeout_seconds)
         try:
             toolset = toolset_for(self._ctx, runtime, agent_id, share)
             return await toolset.call(ToolCall(agent_id, name, arguments, deadline))
         except UnknownTool as error:
-            raise NotFound(missing_tool_text(toolbox, name, self._known_tools(toolbox, name))) from error
+            raise await self._missing(toolbox, name) from error
 
     async def list_tools(self, agent_id: str) -> ToolList:
         toolbox = self._cached_toolbox(agent_id) or await self._assemble(agent_id)
@@ -83,11 +82,12 @@ class ToolboxService:
     async def check(self, server_id: str) -> ServerHealth:
         return await check_server(self._ctx, self._runtime, await self._server(server_id))
 
-    def _known_tools(self, toolbox: Toolbox, name: str) -> Iterator[tuple[EnabledServer, ToolCatalog | None]]:
-        """Of the server that the name points to, or else of all, without a request."""
+    async def _missing(self, toolbox: Toolbox, name: str) -> NotFound:
+        """With names of the server that the name points to, or else of all, without a request."""
         owner = toolbox.owner(name)
-        for share in toolbox.servers if owner is None else [owner]:
-            yield share, self._runtime.toolsets.known_tools(self._ctx, share.server)
+        shares = toolbox.servers if owner is None else [owner]
+        known = await self._runtime.toolsets.known_names(self._ctx, [share.server for share in shares])
+        return NotFound(missing_tool_text(toolbox, name, [(share, known.get(share.server.id)) for share in shares]))
 
     def _record_refusal(self, toolbox: Toolbox, name: str, arguments: Mapping[str, Any]) -> None:
         """A call of a server that the agent enables, of a tool that it may not call."""

@@ -112,6 +112,21 @@ def test_every_process_knows_a_list_that_one_has_fetched(toolbox: ToolboxClient,
     assert agent["warnings"] == [warning(server, "get_forcast", "get_forecast")] == read(toolbox, agent)["warnings"]
 
 
+@pytest.mark.parametrize("name", ["mcp_wether_get_forecast", "get_forcast", "mcp_server_{id}"])
+def test_every_process_suggests_the_tools_that_one_has_listed(
+    toolbox: ToolboxClient, beside: Plugboard, name: str
+) -> None:
+    server = listed(toolbox, exposure="tools")
+    agent = toolbox.agent(server)
+    mine = toolbox.workspace
+    there = ToolboxClient(Workspace(beside, mine.id, mine.key, beside.caller(mine.key)), toolbox.upstream_host)
+
+    missing = there.post_call(agent, name.format(id=server["id"].removeprefix("server_")))
+
+    assert missing.status_code == 404
+    assert "`mcp_weather_get_forecast`" in missing.json()["detail"]
+
+
 def test_a_server_at_another_url_is_not_known(toolbox: ToolboxClient) -> None:
     server = listed(toolbox)
     agent = make(toolbox, server, "get_forcast")

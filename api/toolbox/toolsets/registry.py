@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from api.access.context import WorkspaceContext
 from api.kit.cache.memory import CacheMemory, OwnedCache
 from api.kit.tasks import BackgroundTasks
 from api.servers.server import EXTERNAL, Server
+from api.toolbox.tool_name_repository import ToolNameRepository
 from api.toolbox.toolsets.connected_services import ConnectedServices
 from api.toolbox.toolsets.dependencies import ToolsetDeps
 from api.toolbox.toolsets.mcp_servers import McpServers
@@ -43,6 +45,7 @@ class ToolsetRegistry:
         self._mcp_servers = McpServers(deps, self.list_version, self.close_later, self._recount)
         self._services = ConnectedServices(deps)
         self._clock = deps.clock
+        self._store = deps.store
         self._open: OwnedCache[Key, _Entry] = OwnedCache(memory, "toolsets", self._evicted)
         self._closing = BackgroundTasks()
         self._sweeper: asyncio.Task[None] | None = None
@@ -65,8 +68,14 @@ class ToolsetRegistry:
         entry.used_at = self._clock.monotonic()
         return entry.toolset
 
-    def known_tools(self, ctx: WorkspaceContext, server: Server) -> ToolCatalog | None:
-        """The tools of a server as far as they are known without a request. Opens and closes nothing."""
+    async def known_names(self, ctx: WorkspaceContext, servers: Collection[Server]) -> Mapping[str, Collection[str]]:
+        """By server id, the tools' own names as far as they are known without a request. Opens and closes nothing."""
+        catalogs = {server.id: self._known_tools(ctx, server) for server in servers}
+        names = {server_id: tuple(catalog.by_name) for server_id, catalog in catalogs.items() if catalog}
+        others = [server for server in servers if server.id not in names]
+        return {**names, **await ToolNameRepository(self._store, ctx).get_many(others)}
+
+    def _known_tools(self, ctx: WorkspaceContext, server: Server) -> ToolCatalog | None:
         entry = self._open.get((ctx.workspace_id, server.id))
         listed = entry.toolset.known_tools if entry and entry.server == server else None
         return listed or self.kind_of(server).fixed_tools(server)
