@@ -28,7 +28,12 @@ AgentId = Annotated[str, StringConstraints(pattern=id_pattern("agent"))]
 Description = Annotated[Prose, StringConstraints(max_length=500)]
 Instructions = Annotated[Prose, StringConstraints(max_length=32_000)]
 # Ids are looked up, not parsed: a malformed id gets the same error as an unknown one.
-ServerId = Annotated[str, pattern_with_message(r"^[a-z0-9_]+$", "Must be a server's id.", min_length=1, max_length=40)]
+ServerId = Annotated[
+    str,
+    pattern_with_message(
+        r"^[a-z0-9_]+$", "Must be a server's id, which begins with `server_`.", min_length=1, max_length=40
+    ),
+]
 ToolName = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]+$")]
 
 

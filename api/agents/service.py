@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TypeVar
 
@@ -22,6 +22,8 @@ from api.kit.ids import new_id
 from api.kit.storage.conflict_retry import retry_on_conflict
 from api.kit.storage.store import Change, Store
 from api.servers.service import ServerService
+
+SLUG_GIVEN = "`{}` is the slug of a server. Give its id: `{}`."
 
 T = TypeVar("T")
 
@@ -65,6 +67,7 @@ class AgentService:
         return await rule_warnings(rules, await self._known_tools.of(rules))
 
     async def create(self, draft: AgentDraft, receipt: Receipt) -> tuple[Agent, Warnings]:
+        await self._refuse_slugs(draft.enabled_mcp_server_ids, draft.enabled_mcp_server_tool_names)
         now = self._clock.now()
         agent = Agent(
             **draft.model_dump(),
@@ -86,6 +89,7 @@ class AgentService:
         self, agent_id: str, change: AgentChange, if_match: str | None, *, merge: bool = False
     ) -> tuple[Agent, Warnings]:
         """With `merge`, tool rules of servers that the change does not name are kept. No change makes no version."""
+        await self._refuse_slugs(change.enabled_mcp_server_ids, change.enabled_mcp_server_tool_names)
 
         async def write() -> tuple[Agent, Warnings]:
             old = _existing(await self._agents.get(agent_id))
@@ -99,6 +103,16 @@ class AgentService:
             return new, warnings
 
         return await retry_on_conflict(write)
+
+    async def _refuse_slugs(self, server_ids: Sequence[str], rules: Collection[str]) -> None:
+        """People know a server by its slug, too."""
+        slugs = [name for name in (*server_ids, *rules) if not name.startswith("server_")]
+        ids = await self._servers.ids_of_slugs(slugs) if slugs else {}
+        paths = {f"enabledMcpServerIds.{position}": name for position, name in enumerate(server_ids)}
+        paths |= {f"enabledMcpServerToolNames.{name}": name for name in rules}
+        errors = [FieldError(path, SLUG_GIVEN.format(name, ids[name])) for path, name in paths.items() if name in ids]
+        if errors:
+            raise ValidationFailed("See `errors` for what to change.", errors=errors)
 
     async def _reviewed(self, agent: Agent, given: Rules) -> tuple[Agent, Warnings]:
         """With the given rules in the tools' own names, and with the warnings about all rules."""

@@ -53,6 +53,12 @@ class ServerRepository:
         )
         return [Server.of(item) for item in items]
 
+    async def ids_of_slugs(self, slugs: Sequence[str]) -> dict[str, str]:
+        """The ids of the servers that have these slugs."""
+        claims = {slug: self._claim(slug) for slug in slugs}
+        items = await self._store.get_many(list(claims.values()))
+        return {slug: items[claim].data["server"] for slug, claim in claims.items() if claim in items}
+
     async def free_slug(self, slug: str) -> str:
         """In one read. If all candidates are taken, the write of the last one meets a conflict, and is tried again."""
         candidates = slug_candidates(slug)

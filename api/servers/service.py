@@ -207,6 +207,10 @@ class ServerService:
         self._deps.grants.after_commit()
         return last
 
+    async def ids_of_slugs(self, slugs: Sequence[str]) -> Mapping[str, str]:
+        """By slug, the ids of the servers of this workspace that have one of them."""
+        return await self._servers.ids_of_slugs(slugs)
+
     async def missing(self, server_ids: Sequence[str]) -> set[str]:
         """The ids that are not servers of this workspace. Foreign and unknown ids are treated alike."""
         servers = await self._servers.get_many(server_ids)

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from api.agents.schemas import MAX_SERVERS
 from tests.harness import Workspace, error_paths
 
@@ -103,6 +105,27 @@ def test_every_missing_server_is_named(workspace: Workspace) -> None:
 
     assert error_paths(response) == ["enabledMcpServerIds.0", "enabledMcpServerIds.2"]
     assert "server_b" in response.json()["errors"][1]["message"]
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH"])
+def test_the_slug_of_a_server_is_answered_with_its_id(workspace: Workspace, method: str) -> None:
+    server = workspace.make_server(name="Weather")
+    workspace.plugboard.make_workspace().make_server(name="Theirs")
+    path = workspace.agents
+    if method != "POST":
+        path += f"/{workspace.make_agent(enabledMcpServerIds=[server['id']])['id']}"
+    ids = {"enabledMcpServerIds": ["weather", "theirs", server["id"]]}
+    rules = {"enabledMcpServerIds": [server["id"]], "enabledMcpServerToolNames": {"weather": ["a"]}}
+
+    by_slug, rule = (workspace.admin.request(method, path, json={"name": "S"} | body) for body in (ids, rules))
+    unknown = workspace.admin.request(method, path, json={"name": "S", "enabledMcpServerIds": ["theirs"]})
+
+    hint = f"`weather` is the slug of a server. Give its id: `{server['id']}`."
+    assert by_slug.json()["errors"] == [{"path": "enabledMcpServerIds.0", "message": hint}]
+    assert rule.json()["errors"] == [{"path": "enabledMcpServerToolNames.weather", "message": hint}]
+    assert "There is no MCP server theirs in this workspace." in unknown.text
+    named = workspace.admin.request(method, path, json={"name": "S", "enabledMcpServerIds": ["Weather API"]})
+    assert named.json()["errors"][0]["message"] == "Must be a server's id, which begins with `server_`."
 
 
 def test_tool_rules_are_stored_unchanged(any_workspace: Workspace) -> None:
