@@ -8,7 +8,8 @@ AppError
 ├── NotFound 404               absent, or in another workspace: callers cannot tell the two apart
 ├── MethodNotAllowed 405
 ├── InUse, ConflictProblem 409 another object needs it; another object has it
-├── LastAdminKey 409          without it, no key could change the workspace's keys
+├── TooManyRecords 409         there are as many objects of the kind as the operator allows
+├── LastAdminKey 409           without it, no key could change the workspace's keys
 ├── NotConnectable 409         consent cannot be requested until something changes
 ├── PreconditionFailed 412     changed since it was read
 ├── ContentTooLarge 413
@@ -91,6 +92,17 @@ class InUse(AppError):
 
 class ConflictProblem(AppError):
     status, code, title = 409, "conflict", "The request conflicts with another object"
+
+
+class TooManyRecords(AppError):
+    status, code, title = 409, "limit_reached", "There are as many as are allowed"
+
+    def __init__(self, count: int, noun: str, setting: str, *, in_all: bool = False) -> None:
+        where = "The installation" if in_all else "The workspace"
+        super().__init__(
+            f"{where} has {count} {noun}, and no more are allowed. Delete what is not needed, or ask the operator to "
+            f"raise the limit, `{setting}`."
+        )
 
 
 class LastAdminKey(AppError):

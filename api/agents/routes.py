@@ -16,7 +16,7 @@ from api.access.principal import Scope
 from api.agents.agent import Agent
 from api.agents.schemas import AgentChange, AgentDraft, AgentView
 from api.agents.service import AgentService
-from api.errors import ValidationFailed
+from api.errors import TooManyRecords, ValidationFailed
 from api.http.dependencies import IfMatch, Injected
 from api.http.openapi import examples
 from api.http.operations import (
@@ -103,7 +103,7 @@ async def list_agents(request: AnyRequest, agents: Injected[AgentService], pagin
             SuccessResponse.created(AgentView, examples.AGENT),
             examples.AGENT_DRAFT,
             [IDEMPOTENCY_KEY],
-            [ValidationFailed],
+            [TooManyRecords, ValidationFailed],
         )
     ),
 )

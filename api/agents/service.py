@@ -9,6 +9,7 @@ from typing import TypeVar
 from pydantic.alias_generators import to_camel
 
 from api.access.context import WorkspaceContext
+from api.access.record_limits import CountedKind, RecordLimits
 from api.agents.agent import Agent
 from api.agents.repository import AgentRepository
 from api.agents.schemas import AgentChange, AgentDraft, AgentView
@@ -38,6 +39,7 @@ class AgentService:
         store: Store,
         servers: ServerService,
         journal: Journal,
+        limits: RecordLimits,
         clock: Clock,
         known_tools: KnownTools,
     ) -> None:
@@ -45,6 +47,7 @@ class AgentService:
         self._agents = AgentRepository(store, ctx)
         self._servers = servers
         self._journal = journal
+        self._limits = limits
         self._clock = clock
         self._known_tools = known_tools
 
@@ -80,7 +83,8 @@ class AgentService:
 
         async def write() -> tuple[Agent, Warnings]:
             event = AuditEvent(Action.AGENT_CREATED, agent.id, agent.name)
-            await self._write((), agent, self._agents.add(agent), event, receipt(agent, warnings))
+            async with self._limits.adding(self._ctx, CountedKind.AGENTS) as counted:
+                await self._write((), agent, [*self._agents.add(agent), counted], event, receipt(agent, warnings))
             return agent, warnings
 
         return await retry_on_conflict(write)
@@ -126,7 +130,8 @@ class AgentService:
             agent = _existing(await self._agents.get(agent_id))
             check_if_match(if_match, agent.version)
             event = AuditEvent(Action.AGENT_DELETED, agent.id, agent.name)
-            await self._journal.commit(self._ctx, self._agents.remove(agent), event)
+            async with self._limits.removing(self._ctx, CountedKind.AGENTS) as counted:
+                await self._journal.commit(self._ctx, [*self._agents.remove(agent), counted], event)
 
         await retry_on_conflict(write)
 

@@ -14,7 +14,7 @@ from api.access.principal import Scope
 from api.access.repository import ApiKeyRecord
 from api.api_keys.schemas import ApiKeyDraft, ApiKeyView, NewApiKeyView
 from api.api_keys.service import ApiKeyService
-from api.errors import LastAdminKey, ValidationFailed
+from api.errors import LastAdminKey, TooManyRecords, ValidationFailed
 from api.http.dependencies import IfMatch, Injected
 from api.http.openapi import examples
 from api.http.operations import (
@@ -92,7 +92,7 @@ async def list_api_keys(
             SuccessResponse.created(NewApiKeyView, {**examples.KEY, "apiKey": examples.API_KEY}),
             {"name": "CI", "scope": "invoke", "agentIds": [examples.AGENT_ID]},
             [IDEMPOTENCY_KEY],
-            [ValidationFailed],
+            [TooManyRecords, ValidationFailed],
         )
     ),
 )

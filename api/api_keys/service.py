@@ -11,6 +11,7 @@ from api.access.context import WorkspaceContext
 from api.access.last_used import LastUsedRecorder
 from api.access.peppers import Peppers
 from api.access.principal import Scope
+from api.access.record_limits import CountedKind, RecordLimits
 from api.access.repository import (
     OPERATORS,
     ApiKeyRecord,
@@ -80,6 +81,7 @@ class ApiKeyService:
         keys: ApiKeyRepository,
         maker: KeyMaker,
         journal: Journal,
+        limits: RecordLimits,
         usage: LastUsedRecorder,
         agents: ExistingAgents,
         clock: Clock,
@@ -88,6 +90,7 @@ class ApiKeyService:
         self._keys = keys
         self._maker = maker
         self._journal = journal
+        self._limits = limits
         self._usage = usage
         self._agents = agents
         self._clock = clock
@@ -111,8 +114,13 @@ class ApiKeyService:
             expires_at=draft.expires_at,
         )
         event = AuditEvent(Action.API_KEY_CREATED, record.id, record.name)
-        added = add_key(self._ctx.partition, record)
-        await self._journal.commit(self._ctx, added, event, receipt=receipt(record, key))
+        added, done = add_key(self._ctx.partition, record), receipt(record, key)
+
+        async def write() -> None:
+            async with self._limits.adding(self._ctx, CountedKind.API_KEYS) as counted:
+                await self._journal.commit(self._ctx, [*added, counted], event, receipt=done)
+
+        await retry_on_conflict(write)
         return record, key
 
     async def get(self, key_id: str) -> ApiKeyRecord:
@@ -129,7 +137,9 @@ class ApiKeyService:
             check_if_match(if_match, record.version)
             event = AuditEvent(Action.API_KEY_REVOKED, record.id, record.name)
             others = [] if last or record.scope is not Scope.ADMIN else await self._another_admin_key(record)
-            await self._journal.commit(self._ctx, [*remove_key(self._ctx.partition, record), *others], event)
+            removed = remove_key(self._ctx.partition, record)
+            async with self._limits.removing(self._ctx, CountedKind.API_KEYS) as counted:
+                await self._journal.commit(self._ctx, [*removed, *others, counted], event)
 
         await retry_on_conflict(write)
 
@@ -165,11 +175,16 @@ class ApiKeyService:
             raise ValidationFailed("See `errors` for what to change.", errors=errors)
 
 
-async def make_admin_key(ctx: WorkspaceContext, journal: Journal, maker: KeyMaker) -> Secret:
+async def make_admin_key(ctx: WorkspaceContext, journal: Journal, limits: RecordLimits, maker: KeyMaker) -> Secret:
+    """For admins who have lost their keys, so also where the workspace has as many as it may have."""
     record, key = await maker.make(ctx.partition, "Admin key", Scope.ADMIN, created_by=ctx.principal.id)
-    await journal.commit(
-        ctx, add_key(ctx.partition, record), AuditEvent(Action.API_KEY_CREATED, record.id, record.name)
-    )
+    event = AuditEvent(Action.API_KEY_CREATED, record.id, record.name)
+
+    async def write() -> None:
+        async with limits.adding(ctx, CountedKind.API_KEYS, limited=False) as counted:
+            await journal.commit(ctx, [*add_key(ctx.partition, record), counted], event)
+
+    await retry_on_conflict(write)
     return key
 
 

@@ -17,7 +17,7 @@ from api.access.context import partition_of
 from api.access.peppers import SYSTEM
 from api.access.repository import OPERATORS, revision_key
 from api.api_keys.service import make_admin_key, make_operator_key, revoke_operator_key
-from api.errors import NotFound
+from api.errors import NotFound, TooManyRecords
 from api.kit import logs
 from api.kit.clock import SystemClock
 from api.kit.crypto.data_keys import NoDataKey, TooManyDataKeys
@@ -99,7 +99,7 @@ async def _admin_key(container: Container, workspace_id: str) -> Secret:
         ctx = await container.authenticator.enter_as_operator(setup_context().principal, workspace_id, "setup")
     except NotFound:
         sys.exit(f"plugboard: workspace {workspace_id} does not exist")
-    return await make_admin_key(ctx, container.journal, container.key_maker)
+    return await make_admin_key(ctx, container.journal, container.limits, container.key_maker)
 
 
 async def operator_keys_list(settings: Settings, _: argparse.Namespace) -> None:
@@ -197,7 +197,10 @@ def _name(text: str) -> str:
 
 
 async def _create_first_workspace(container: Container, name: str) -> CreatedWorkspace:
-    return await container.workspaces.create(setup_context(), name, lambda _: ())
+    try:
+        return await container.workspaces.create(setup_context(), name, lambda _: ())
+    except TooManyRecords as error:
+        sys.exit(f"plugboard: {error.detail}")
 
 
 def _unless_deleted() -> suppress:

@@ -15,6 +15,7 @@ from api.access.api_key_scheme import ApiKeyScheme
 from api.access.authenticator import Authenticator
 from api.access.last_used import LastUsedRecorder
 from api.access.peppers import SYSTEM, Peppers
+from api.access.record_limits import RecordLimits
 from api.access.repository import ApiKeyRepository
 from api.api_keys.service import KeyMaker
 from api.audit.call_log import CallLog
@@ -85,6 +86,7 @@ class Container:
     key_ring: KeyRing
     vault: Vault
     journal: Journal
+    limits: RecordLimits
     jobs: BackgroundJobs
     runtime: ToolRuntime
     api_keys: ApiKeyRepository
@@ -127,13 +129,12 @@ async def build_container(
     jobs, egress = BackgroundJobs(clock, JobLease(store, SYSTEM, clock)), settings.reachable
     peppers, keys, last_used = Peppers(vault), ApiKeyRepository(store), LastUsedRecorder(store, clock)
     rules, key_maker, journal = Rules(catalog, egress), KeyMaker(peppers, clock), Journal(store, clock)
+    limits = RecordLimits(store, clock, settings.record_limits)
     memory, outbound = CacheMemory(*settings.cache_limits), HttpClient(egress, names=Resolver(lookup), trust=trust)
     authenticator = Authenticator([ApiKeyScheme(keys, peppers, last_used)], RevisionCache(store, memory), clock, memory)
     shared = SharedDeps(settings, store, vault, journal, clock, authenticator, lookup)
     connections = build_connections(shared, outbound, catalog)
-    service_dir = service_directory(settings, catalog, connections.auth_http.vendors)
-    credentials, ticker = CredentialStore(vault, egress, connections.tokens, clock), Ticker(asyncio.get_running_loop())
-    deps = ToolsetDeps(store, outbound, egress, credentials, service_dir, clock, ticker)
+    deps = toolset_deps(shared, connections, outbound, catalog)
     return Container(
         settings=settings,
         clock=clock,
@@ -142,15 +143,16 @@ async def build_container(
         key_ring=keyring,
         vault=vault,
         journal=journal,
+        limits=limits,
         jobs=jobs,
         runtime=build_tool_runtime(deps, memory, jobs),
         api_keys=keys,
         last_used=last_used,
         authenticator=authenticator,
         key_maker=key_maker,
-        workspaces=Workspaces(store, journal, keyring, clock, key_maker),
+        workspaces=Workspaces(store, journal, limits, keyring, clock, key_maker),
         workspace_purge=WorkspacePurge(store),
-        server_deps=ServerDeps(store, vault, journal, clock, rules, egress, connections.grant_end, ATTACHED),
+        server_deps=ServerDeps(store, vault, journal, clock, rules, egress, connections.grant_end, limits, ATTACHED),
         connections=connections,
         services=ServiceList(catalog, settings.oauth_apps, settings.public_url),
         cursors=CursorSigner((await vault.derived_key(SYSTEM, "cursor", 1)).secret),
@@ -189,6 +191,16 @@ async def _refuse_an_unfinished_copy(store: Store) -> None:
     if await store.get(COPY_MARK):
         await store.close()
         raise InvalidSetting("PLUGBOARD_STORE", "the store is an unfinished copy: run `plugboard store copy` again.")
+
+
+def toolset_deps(
+    shared: SharedDeps, connections: ConnectionComponents, outbound: HttpClient, catalog: Mapping[str, Service]
+) -> ToolsetDeps:
+    egress = shared.settings.reachable
+    credentials = CredentialStore(shared.vault, egress, connections.tokens, shared.clock)
+    directory = service_directory(shared.settings, catalog, connections.auth_http.vendors)
+    ticker = Ticker(asyncio.get_running_loop())
+    return ToolsetDeps(shared.store, outbound, egress, credentials, directory, shared.clock, ticker)
 
 
 def build_tool_runtime(deps: ToolsetDeps, memory: CacheMemory, jobs: BackgroundJobs) -> ToolRuntime:

@@ -67,6 +67,7 @@ def workspace(request: AnyRequest) -> WorkspaceService:
         context(request),
         parts.store,
         parts.journal,
+        parts.limits,
         parts.key_ring,
         parts.clock,
         parts.workspace_purge,
@@ -81,6 +82,7 @@ def api_keys(request: AnyRequest) -> ApiKeyService:
         parts.api_keys,
         parts.key_maker,
         parts.journal,
+        parts.limits,
         parts.last_used,
         agents(request),
         parts.clock,
@@ -100,7 +102,7 @@ def agents(request: AnyRequest) -> AgentService:
     parts = _container(request)
     ctx, of_request = context(request), servers(request)
     known_tools = StoredKnownTools(ctx, parts.store, of_request, parts.runtime.toolsets)
-    return AgentService(ctx, parts.store, of_request, parts.journal, parts.clock, known_tools)
+    return AgentService(ctx, parts.store, of_request, parts.journal, parts.limits, parts.clock, known_tools)
 
 
 def toolbox(request: AnyRequest) -> ToolboxService:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
+from api.access.record_limits import CountedKind, RecordLimit, usual_limits
 from api.kit.cache.memory import OWNER_BYTES, PROCESS_BYTES
 from api.kit.crypto.secret import Secret
 from api.kit.egress.policy import EgressPolicy, InvalidEgressPolicy
@@ -24,6 +25,13 @@ USUAL_PORT = 8400
 MAX_WORKERS = 64
 USUAL_CONNECTIONS, MOST_CONNECTIONS = 4096, 1_000_000
 MAX_CONNECTIONS = 100
+MOST_RECORDS = 1_000_000
+RECORDS = {
+    "PLUGBOARD_MAX_SERVERS": CountedKind.SERVERS,
+    "PLUGBOARD_MAX_AGENTS": CountedKind.AGENTS,
+    "PLUGBOARD_MAX_API_KEYS": CountedKind.API_KEYS,
+    "PLUGBOARD_MAX_WORKSPACES": CountedKind.WORKSPACES,
+}
 TABLE_NAME = re.compile(r"[A-Za-z0-9_.-]{3,255}")
 MAX_NAME = 60
 COLOR = re.compile("#[0-9a-fA-F]{6}")
@@ -71,6 +79,8 @@ class Settings:
     trusted_proxies: str = ""
     cache_limits: tuple[int, int] = (PROCESS_BYTES, OWNER_BYTES)
     """The bytes that caches may hold in one process, and of one workspace."""
+
+    record_limits: Mapping[CountedKind, RecordLimit] = field(default_factory=usual_limits)
 
     oauth_apps: Mapping[str, OAuthApp] = field(default_factory=dict)
     """OAuth apps by the prefix of their service (`NOTION`); only those with client id and client secret."""
@@ -153,6 +163,7 @@ class Settings:
                 read.megabytes("PLUGBOARD_CACHE_MB", PROCESS_BYTES),
                 read.megabytes("PLUGBOARD_WORKSPACE_CACHE_MB", OWNER_BYTES),
             ),
+            record_limits=read.record_limits(),
             oauth_apps=read.oauth_apps(),
             addresses=read.addresses(),
             return_origins=read.origins("PLUGBOARD_RETURN_ORIGINS"),
@@ -188,6 +199,13 @@ class _Reader:
 
     def megabytes(self, name: str, default: int) -> int:
         return self.number(name, default // MB, 1, MAX_CACHE_MB) * MB
+
+    def record_limits(self) -> dict[CountedKind, RecordLimit]:
+        usual = usual_limits()
+        return {
+            kind: replace(usual[kind], at_most=self.number(name, usual[kind].at_most, 1, MOST_RECORDS))
+            for name, kind in RECORDS.items()
+        }
 
     def matching(self, name: str, default: str, form: re.Pattern[str]) -> str:
         text = self.text(name, default)

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from api.access.guards import RequiresScope
 from api.access.idempotency.creates import IdempotencyChanges, IdempotentCreate
 from api.access.principal import Scope
-from api.errors import ConflictProblem, InUse, ValidationFailed
+from api.errors import ConflictProblem, InUse, TooManyRecords, ValidationFailed
 from api.http.dependencies import IfMatch, Injected
 from api.http.openapi import examples
 from api.http.operations import (
@@ -83,7 +83,7 @@ async def list_servers(
             SuccessResponse.created(ServerView, examples.SERVER),
             examples.SERVER_DRAFT,
             [IDEMPOTENCY_KEY],
-            [ConflictProblem, ValidationFailed],
+            [ConflictProblem, TooManyRecords, ValidationFailed],
         )
     ),
 )

@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 from pydantic.alias_generators import to_camel
 
 from api.access.context import WorkspaceContext
+from api.access.record_limits import CountedKind, RecordLimits
 from api.audit.events import Action, AuditEvent
 from api.audit.journal import Journal
 from api.errors import ConflictProblem, InUse, NotFound, ValidationFailed
@@ -60,6 +61,7 @@ class ServerDeps:
     rules: Rules
     egress: EgressPolicy
     grants: GrantLifecycle
+    limits: RecordLimits
     attached_keys: Sequence[AttachedKey]
     """Of the records that other features attach to a server."""
 
@@ -114,7 +116,8 @@ class ServerService:
             sealed=sealed,
         )
         event = AuditEvent(Action.SERVER_CREATED, server.id, server.name, tuple(map(_config, sorted(sealed))))
-        await self._write([*self._servers.add(server), *guards], event, draft.slug, receipt(server))
+        async with self._deps.limits.adding(self._ctx, CountedKind.SERVERS) as counted:
+            await self._write([*self._servers.add(server), counted, *guards], event, draft.slug, receipt(server))
         return server
 
     async def update(self, server_id: str, change: ServerChange, if_match: str | None) -> Server:
@@ -200,12 +203,15 @@ class ServerService:
             raise InUse(_in_use(agents))
         changes, events = await users.detachment(server_id, agents[:DETACHED_AT_ONCE])
         last = len(agents) <= DETACHED_AT_ONCE
-        if last:
-            changes += [*self._servers.remove(server), *await self._deps.grants.end_changes(self._ctx, server)]
-            events.append(AuditEvent(Action.SERVER_DELETED, server.id, server.name))
-        await self._deps.journal.commit(self._ctx, changes, *events, while_revision=revision)
+        if not last:
+            await self._deps.journal.commit(self._ctx, changes, *events, while_revision=revision)
+            return False
+        changes += [*self._servers.remove(server), *await self._deps.grants.end_changes(self._ctx, server)]
+        events.append(AuditEvent(Action.SERVER_DELETED, server.id, server.name))
+        async with self._deps.limits.removing(self._ctx, CountedKind.SERVERS) as counted:
+            await self._deps.journal.commit(self._ctx, [*changes, counted], *events, while_revision=revision)
         self._deps.grants.after_commit()
-        return last
+        return True
 
     async def ids_of_slugs(self, slugs: Sequence[str]) -> Mapping[str, str]:
         """By slug, the ids of the servers of this workspace that have one of them."""

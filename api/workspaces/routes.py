@@ -10,7 +10,7 @@ from api.access.context import OperatorContext
 from api.access.guards import RequiresOperator, RequiresScope
 from api.access.idempotency.creates import IdempotencyChanges, IdempotentCreate
 from api.access.principal import Scope
-from api.errors import ValidationFailed
+from api.errors import TooManyRecords, ValidationFailed
 from api.http.dependencies import IfMatch, Injected
 from api.http.openapi import examples
 from api.http.operations import (
@@ -75,7 +75,7 @@ async def list_workspaces(
             SuccessResponse.created(NewWorkspaceView, {**examples.WORKSPACE, "apiKey": examples.API_KEY}),
             {"name": "Acme"},
             [IDEMPOTENCY_KEY],
-            [ValidationFailed],
+            [TooManyRecords, ValidationFailed],
         )
     ),
 )

@@ -9,6 +9,7 @@ from typing import Protocol
 from api.access.context import OperatorContext, WorkspaceContext, partition_of
 from api.access.idempotency.creates import raise_if_completed
 from api.access.principal import Principal, Scope
+from api.access.record_limits import RecordLimits
 from api.access.repository import add_key
 from api.api_keys.service import KeyMaker
 from api.audit.events import Action, AuditEvent
@@ -55,6 +56,7 @@ class WorkspaceService:
         ctx: WorkspaceContext,
         store: Store,
         journal: Journal,
+        limits: RecordLimits,
         keyring: KeyRing,
         clock: Clock,
         purge: WorkspacePurge,
@@ -63,6 +65,7 @@ class WorkspaceService:
         self._ctx = ctx
         self._one = WorkspaceRecord(store, ctx)
         self._journal = journal
+        self._limits = limits
         self._keyring = keyring
         self._clock = clock
         self._purge = purge
@@ -97,7 +100,8 @@ class WorkspaceService:
             await self._grants.revoke_all(self._ctx)
             keys = await self._keyring.deletion_writes(self._ctx.partition)
             event = AuditEvent(Action.WORKSPACE_DELETED, workspace.id, workspace.name)
-            await self._journal.close(self._ctx, [*self._one.remove(workspace), *keys], event)
+            async with self._limits.removing_workspace() as counted:
+                await self._journal.close(self._ctx, [*self._one.remove(workspace), *keys, counted], event)
 
         await retry_on_conflict(write)
         self._keyring.forget(self._ctx.partition)
@@ -108,10 +112,13 @@ class WorkspaceService:
 class Workspaces:
     """All workspaces, for operators and for the first start."""
 
-    def __init__(self, store: Store, journal: Journal, keyring: KeyRing, clock: Clock, keys: KeyMaker) -> None:
+    def __init__(
+        self, store: Store, journal: Journal, limits: RecordLimits, keyring: KeyRing, clock: Clock, keys: KeyMaker
+    ) -> None:
         self._store = store
         self._all = WorkspaceDirectory(store)
         self._journal = journal
+        self._limits = limits
         self._keyring = keyring
         self._clock = clock
         self._keys = keys
@@ -148,11 +155,16 @@ class Workspaces:
                 AuditEvent(Action.API_KEY_CREATED, record.id, record.name),
             ),
         ]
-        try:
-            await self._journal.write(ctx.principal, [*changes, *receipts])
-        except Conflict as conflict:
-            raise_if_completed(conflict, receipts)
-            raise
+
+        async def write() -> None:
+            async with self._limits.adding_workspace() as counted:
+                try:
+                    await self._journal.write(ctx.principal, [*changes, counted, *receipts])
+                except Conflict as conflict:
+                    raise_if_completed(conflict, receipts)
+                    raise
+
+        await retry_on_conflict(write)
         return created
 
 

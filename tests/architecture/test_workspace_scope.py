@@ -26,6 +26,7 @@ PARTITION_BUILDERS = {
 CONTEXT_READERS = {
     "api/access/context.py",  # its home
     "api/access/idempotency/records.py",  # the record of a request lies beside what the request made
+    "api/access/record_limits.py",  # the number of records is stored beside them
     "api/access/repository.py",  # of a snapshot, which `access` opened
     "api/access/principal_cache.py",  # of a snapshot: who was checked is remembered for that partition alone
     "api/agents/repository.py",
@@ -44,6 +45,7 @@ CONTEXT_READERS = {
     "api/connections/encryption.py",  # to seal and open tokens for the workspace
 }
 STORE_CALLERS = {
+    "api/access/record_limits.py",  # reads how many records there are, and counts them if it is not known
     "api/access/repository.py",
     "api/agents/repository.py",
     "api/audit/repository.py",

@@ -20,6 +20,7 @@ from tests.recorded.script import ProviderChange
 from tests.recorded.upstreams import upstreams
 
 KEYS = {"manage": "manage", "read": "read", "invoke": "invoke", "revoked": "admin", "expired": "admin"}
+MOST_WORKSPACES = 12
 EXPIRY, EXPIRED_SECONDS = "2027-01-15T08:01:00Z", 60
 
 
@@ -78,7 +79,11 @@ class _Street(UpstreamHost):
 
 
 def _settings(provider: OAuthProvider, data_dir: Path) -> Settings:
-    own = {"PLUGBOARD_DATA_DIR": str(data_dir), "PLUGBOARD_RETURN_ORIGINS": "https://console.example.com"}
+    own = {
+        "PLUGBOARD_DATA_DIR": str(data_dir),
+        "PLUGBOARD_RETURN_ORIGINS": "https://console.example.com",
+        "PLUGBOARD_MAX_WORKSPACES": str(MOST_WORKSPACES),
+    }
     return Settings.from_environment(provider.environment() | own)
 
 

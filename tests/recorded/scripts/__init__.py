@@ -14,6 +14,7 @@ from tests.recorded.scripts import (
     connections,
     grants,
     idempotency,
+    limits,
     methods,
     own_keys,
     servers,
@@ -27,6 +28,6 @@ SCRIPTS: Mapping[str, Script] = {
     module.__name__.rpartition(".")[2]: module.SCRIPT
     for module in (
         *(access, agents, api_keys, calls, client_grants, connections, grants),
-        *(idempotency, methods, own_keys, servers, system, tools, workspaces),
+        *(idempotency, limits, methods, own_keys, servers, system, tools, workspaces),
     )
 } | service_tools.SCRIPTS

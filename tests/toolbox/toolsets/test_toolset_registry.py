@@ -138,7 +138,7 @@ async def test_each_format_renders_the_same_list_of_objects(toolbox: ToolboxClie
         ctx = await parts.authenticator.authenticate(bearer(toolbox.workspace.key), toolbox.workspace.id, "a-test")
         servers = ServerService(ctx, parts.server_deps)
         known_tools = StoredKnownTools(ctx, parts.store, servers, parts.runtime.toolsets)
-        agents = AgentService(ctx, parts.store, servers, parts.journal, parts.clock, known_tools)
+        agents = AgentService(ctx, parts.store, servers, parts.journal, parts.limits, parts.clock, known_tools)
         service = ToolboxService(ctx, parts.runtime, lambda: agents, lambda: servers)
 
         listed = await service.list_tools(agent)
