@@ -10,7 +10,7 @@ from contextlib import suppress
 from itertools import count
 
 from api.audit.events import ToolCallRecord
-from api.audit.repository import BatchWrite, batch_calls, write_calls
+from api.audit.repository import USUAL_DAYS, BatchWrite, batch_calls, write_calls
 from api.kit.backoff import Backoff
 from api.kit.storage.store import Store, StoreUnavailable
 
@@ -32,8 +32,10 @@ class CallLog:
         every_seconds: float = EVERY_SECONDS,
         first_pause: float = FIRST_PAUSE,
         most_waiting: int = MAX_WAITING,
+        kept_days: int = USUAL_DAYS,
     ) -> None:
         self._store = store
+        self._kept_days = kept_days
         self._every_seconds = every_seconds
         self._backoff = Backoff(first_pause, LONGEST_PAUSE)
         self._most_waiting = most_waiting
@@ -85,7 +87,7 @@ class CallLog:
         return [self._buffer.popleft() for _ in range(self._in_hand)]
 
     async def _write(self, calls: Sequence[ToolCallRecord]) -> None:
-        for batch in batch_calls(calls):
+        for batch in batch_calls(calls, self._kept_days):
             await self._until_written(batch)
             self._in_hand -= batch.number
         self._log_dropped()

@@ -10,16 +10,24 @@ from api.access.principal import Principal
 from api.access.repository import beginning_of, existence_checks, revision_key
 from api.audit.call_packing import SPAN_SECONDS
 from api.audit.events import AuditEvent
-from api.audit.repository import AuditRecord, AuditRepository, RecordKind, add_record, record_position
+from api.audit.repository import (
+    USUAL_DAYS,
+    AuditRecord,
+    AuditRepository,
+    RecordKind,
+    add_record,
+    record_position,
+)
 from api.errors import NotFound, Unauthorized
 from api.kit.clock import Clock, rfc3339
 from api.kit.storage.store import Change, Conflict, IfPresent, IfVersion, Put, Store
 
 
 class Journal:
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: Clock, kept_days: int = USUAL_DAYS) -> None:
         self._store = store
         self._clock = clock
+        self._kept_days = kept_days
 
     async def commit(
         self,
@@ -68,7 +76,9 @@ class Journal:
     def records(self, workspace_id: str, ctx: WorkspaceContext | OperatorContext, *events: AuditEvent) -> list[Change]:
         now = self._clock.now()
         records = [self._record(ctx, event, now) for event in events]
-        return [add_record(workspace_id, record, now, position) for position, record in enumerate(records)]
+        return [
+            add_record(workspace_id, record, now, position, self._kept_days) for position, record in enumerate(records)
+        ]
 
     async def page(
         self,

@@ -24,6 +24,8 @@ from api.kit.storage.store import MAX_CHANGES, Change, Conflict, IfAbsent, Item,
 CALLS_IN_A_WRITE = 1000  # with texts of maximal length, half of what one write may hold; packed in a millisecond
 BATCHES_AT_FIRST = 4
 PREFIX = "audit_"
+USUAL_DAYS = 400
+DAY_SECONDS = 86_400
 
 
 class RecordKind(StrEnum):
@@ -83,9 +85,12 @@ class AuditRecord(Record):
         return {name: value for name, value in self.encode().items() if value is not None}
 
 
-def add_record(workspace_id: str, record: AuditRecord, now: float, position: int) -> Change:
+def add_record(
+    workspace_id: str, record: AuditRecord, now: float, position: int, kept_days: int = USUAL_DAYS
+) -> Change:
     """`position` orders the records of one write, which share a time."""
-    return _put_new(_partition(RecordKind.CONFIG, workspace_id, _month(now)), _record_id(now, position), record.data())
+    key = Key(_partition(RecordKind.CONFIG, workspace_id, _month(now)), _record_id(now, position))
+    return _put_new(key, record.data(), _expiry(now, kept_days))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +102,7 @@ class BatchWrite:
     """How many calls they record."""
 
 
-def batch_calls(calls: Iterable[ToolCallRecord]) -> Iterator[BatchWrite]:
+def batch_calls(calls: Iterable[ToolCallRecord], kept_days: int = USUAL_DAYS) -> Iterator[BatchWrite]:
     """A generator, so that other tasks run between two writes."""
     changes: list[Change] = []
     number = 0
@@ -105,7 +110,7 @@ def batch_calls(calls: Iterable[ToolCallRecord]) -> Iterator[BatchWrite]:
         if number + len(batch) > CALLS_IN_A_WRITE or len(changes) == MAX_CHANGES:
             yield BatchWrite(changes, number)
             changes, number = [], 0
-        changes.append(_add_batch(batch, len(changes)))
+        changes.append(_add_batch(batch, len(changes), kept_days))
         number += len(batch)
     if changes:
         yield BatchWrite(changes, number)
@@ -118,14 +123,19 @@ async def write_calls(store: Store, batch: BatchWrite) -> None:
         return
 
 
-def _add_batch(batch: Sequence[ToolCallRecord], position: int) -> Change:
+def _add_batch(batch: Sequence[ToolCallRecord], position: int, kept_days: int) -> Change:
     newest = batch[-1]
     partition = _partition(RecordKind.CALLS, newest.workspace_id, _month(newest.at))
-    return _put_new(partition, _record_id(newest.at, position), pack(batch))
+    return _put_new(Key(partition, _record_id(newest.at, position)), pack(batch), _expiry(newest.at, kept_days))
 
 
-def _put_new(partition: str, record_id: str, data: Mapping[str, Any]) -> Put:
-    return Put(Key(partition, record_id), data, IfAbsent())
+def _put_new(key: Key, data: Mapping[str, Any], expires_at: int) -> Put:
+    return Put(key, data, IfAbsent(), expires_at)
+
+
+def _expiry(at: float, kept_days: int) -> int:
+    """The store deletes what has expired: nothing else may delete a record."""
+    return int(at) + kept_days * DAY_SECONDS
 
 
 class AuditRepository:

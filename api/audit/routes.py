@@ -33,7 +33,7 @@ MANY = TypeAdapter(list[AuditView])
             "Read the audit trail",
             "Who did what, newest first. The record of a change is written together with the change. A tool call is "
             "recorded within a second: who made it and how it ended, but never its arguments or its result. Records "
-            f"never change. {PAGES}",
+            f"never change, and are kept for the time that the operator sets. {PAGES}",
             SuccessResponse.many(MANY, examples.RECORD),
             parameters=[*PAGING, *FILTERS],
         )

@@ -128,8 +128,8 @@ async def build_container(
     roots, store, keyring, vault = await open_encrypted_store(settings, clock)
     jobs, egress = BackgroundJobs(clock, JobLease(store, SYSTEM, clock)), settings.reachable
     peppers, keys, last_used = Peppers(vault), ApiKeyRepository(store), LastUsedRecorder(store, clock)
-    rules, key_maker, journal = Rules(catalog, egress), KeyMaker(peppers, clock), Journal(store, clock)
-    limits = RecordLimits(store, clock, settings.record_limits)
+    rules, key_maker = Rules(catalog, egress), KeyMaker(peppers, clock)
+    journal, limits = Journal(store, clock, settings.audit_days), RecordLimits(store, clock, settings.record_limits)
     memory, outbound = CacheMemory(*settings.cache_limits), HttpClient(egress, names=Resolver(lookup), trust=trust)
     authenticator = Authenticator([ApiKeyScheme(keys, peppers, last_used)], RevisionCache(store, memory), clock, memory)
     shared = SharedDeps(settings, store, vault, journal, clock, authenticator, lookup)
@@ -145,7 +145,7 @@ async def build_container(
         journal=journal,
         limits=limits,
         jobs=jobs,
-        runtime=build_tool_runtime(deps, memory, jobs),
+        runtime=build_tool_runtime(deps, memory, jobs, CallLog(store, kept_days=settings.audit_days)),
         api_keys=keys,
         last_used=last_used,
         authenticator=authenticator,
@@ -203,13 +203,13 @@ def toolset_deps(
     return ToolsetDeps(shared.store, outbound, egress, credentials, directory, shared.clock, ticker)
 
 
-def build_tool_runtime(deps: ToolsetDeps, memory: CacheMemory, jobs: BackgroundJobs) -> ToolRuntime:
+def build_tool_runtime(deps: ToolsetDeps, memory: CacheMemory, jobs: BackgroundJobs, call_log: CallLog) -> ToolRuntime:
     runtime = ToolRuntime(
         ToolsetRegistry(deps, memory),
         deps.outbound,
         CircuitBreakers(deps.clock),
         Bulkheads(),
-        CallLog(deps.store),
+        call_log,
         Metrics(version("plugboard")),
         ToolCallCollector(),
         deps.clock,

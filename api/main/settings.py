@@ -11,6 +11,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from api.access.record_limits import CountedKind, RecordLimit, usual_limits
+from api.audit.repository import USUAL_DAYS
 from api.kit.cache.memory import OWNER_BYTES, PROCESS_BYTES
 from api.kit.crypto.secret import Secret
 from api.kit.egress.policy import EgressPolicy, InvalidEgressPolicy
@@ -25,6 +26,7 @@ USUAL_PORT = 8400
 MAX_WORKERS = 64
 USUAL_CONNECTIONS, MOST_CONNECTIONS = 4096, 1_000_000
 MAX_CONNECTIONS = 100
+MOST_DAYS = 36_500
 MOST_RECORDS = 1_000_000
 RECORDS = {
     "PLUGBOARD_MAX_SERVERS": CountedKind.SERVERS,
@@ -80,6 +82,7 @@ class Settings:
     cache_limits: tuple[int, int] = (PROCESS_BYTES, OWNER_BYTES)
     """The bytes that caches may hold in one process, and of one workspace."""
 
+    audit_days: int = USUAL_DAYS
     record_limits: Mapping[CountedKind, RecordLimit] = field(default_factory=usual_limits)
 
     oauth_apps: Mapping[str, OAuthApp] = field(default_factory=dict)
@@ -163,6 +166,7 @@ class Settings:
                 read.megabytes("PLUGBOARD_CACHE_MB", PROCESS_BYTES),
                 read.megabytes("PLUGBOARD_WORKSPACE_CACHE_MB", OWNER_BYTES),
             ),
+            audit_days=read.number("PLUGBOARD_AUDIT_DAYS", USUAL_DAYS, 1, MOST_DAYS),
             record_limits=read.record_limits(),
             oauth_apps=read.oauth_apps(),
             addresses=read.addresses(),

@@ -55,7 +55,7 @@ def test_a_record_never_replaces_another() -> None:
 
     assert isinstance(change, Put)
     assert change.condition == IfAbsent()
-    assert change.expires_at is None
+    assert change.expires_at == 1_800_000_000 + 400 * 86_400
 
 
 @pytest.mark.requirement("AUD-02")

@@ -56,6 +56,8 @@ READ_PATIENCE_SECONDS = 1.0
 CLEANING_PATIENCE_MS = 100
 SWEEP_EVERY_SECONDS = 60.0
 SWEEP_AT_MOST = 500
+SWEEP_AGAIN_SECONDS = 1.0
+"""Where a sweep has left expired items."""
 
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 _encode = msgspec.json.Encoder().encode
@@ -77,7 +79,7 @@ class SqliteStore:
         except (sqlite3.Error, OSError) as error:
             raise StoreUnavailable(f"cannot open the database {path}: {error}") from error
         self._path = path
-        self._swept_at = self._clock.monotonic()
+        self._sweep_at = self._clock.monotonic() + SWEEP_EVERY_SECONDS
 
     @staticmethod
     def _connect(path: Path, patience: float) -> sqlite3.Connection:
@@ -169,7 +171,7 @@ class SqliteStore:
             swept = self._transact(changes, encoded)
         except StoreFull:
             self._erase_deleted()  # which empties the log, so that it has room for one more write
-            self._swept_at = -math.inf
+            self._sweep_at = -math.inf
             swept = self._transact(changes, encoded)
         self.check_place()
         if swept or any(isinstance(change, Delete) for change in changes):
@@ -228,13 +230,14 @@ class SqliteStore:
 
     def _sweep(self) -> bool:
         """Deletes some expired items, which reads ignore anyway. Returns whether it was due."""
-        if self._clock.monotonic() - self._swept_at < SWEEP_EVERY_SECONDS:
+        if self._clock.monotonic() < self._sweep_at:
             return False
-        self._swept_at = self._clock.monotonic()
-        self._writing.execute(
+        swept = self._writing.execute(
             "DELETE FROM items WHERE (pk, sk) IN (SELECT pk, sk FROM items WHERE expires <= ? LIMIT ?)",
             (self._now(), SWEEP_AT_MOST),
         )
+        pause = SWEEP_EVERY_SECONDS if swept.rowcount < SWEEP_AT_MOST else SWEEP_AGAIN_SECONDS
+        self._sweep_at = self._clock.monotonic() + pause
         return True
 
 

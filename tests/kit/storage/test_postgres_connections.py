@@ -17,7 +17,7 @@ from cryptography.x509.oid import NameOID
 from api.kit.clock import Clock
 from api.kit.storage.postgres.connections import LONGEST_IDLE_SECONDS, LONGEST_LIFE_SECONDS, PostgresSession
 from api.kit.storage.postgres.retries import retry
-from api.kit.storage.postgres.store import SWEEP_EVERY_SECONDS, PostgresStore
+from api.kit.storage.postgres.store import SWEEP_AT_MOST, SWEEP_EVERY_SECONDS, PostgresStore
 from api.kit.storage.store import Always, Check, IfAbsent, Key, Put, StoreUnavailable
 from api.main.postgres_url import parse_postgres_url
 from tests.fakes.postgres import PASSWORD, PostgresServer, make_table, new_store
@@ -193,6 +193,24 @@ async def test_expired_items_are_removed_after_a_while(
 
     left = postgres.run(f'TABLE "{table}"', database=postgres_database)
     assert [sk for pk, sk, *_ in (line.split("|") for line in left.splitlines()) if pk] == ["B", "C"]
+
+
+async def test_many_expired_items_are_removed_soon(
+    postgres: PostgresServer, postgres_database: str, table: str
+) -> None:
+    """More than one sweep removes: each write of the next seconds removes as many again."""
+    clock = StillClock()
+    async with opened(postgres.url_of(postgres_database), table, clock=clock) as store:
+        soon = int(clock.now()) + 1
+        for first in range(0, 3 * SWEEP_AT_MOST, 100):
+            await store.write(*(Put(Key("WS#1", f"OLD#{first + n}"), {}, IfAbsent(), soon) for n in range(100)))
+        for seconds in (SWEEP_EVERY_SECONDS, 1, 1):
+            clock.advance(seconds)
+            await store.write(Put(Key("WS#2", "C"), {}, Always()))
+            await store._operations.finish()
+
+    left = postgres.run(f'TABLE "{table}"', database=postgres_database)
+    assert "OLD#" not in left
 
 
 async def test_what_is_closed_leaves_no_connection(postgres: PostgresServer) -> None:

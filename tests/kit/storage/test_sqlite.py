@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from api.kit.storage.sqlite import SWEEP_EVERY_SECONDS, WRITE_PATIENCE_SECONDS, SqliteStore
+from api.kit.storage.sqlite import SWEEP_AT_MOST, SWEEP_EVERY_SECONDS, WRITE_PATIENCE_SECONDS, SqliteStore
 from api.kit.storage.store import Always, Delete, IfAbsent, IfVersion, Key, Put, StoreFull, StoreLost, StoreUnavailable
 from tests.fakes.still_clock import StillClock
 
@@ -56,6 +56,24 @@ async def test_replaced_data_is_no_longer_on_the_disk_after_a_while(tmp_path: Pa
     await store.write(Put(OTHER, {}, IfAbsent()))
 
     assert b"canary-old" not in on_disk(tmp_path)
+    await store.close()
+
+
+async def test_many_expired_items_are_removed_soon(tmp_path: Path) -> None:
+    """More than one sweep removes: each write of the next seconds removes as many again."""
+    clock = StillClock()
+    store = SqliteStore(tmp_path / "plugboard.db", clock)
+    soon = int(clock.now()) + 1
+    for first in range(0, 3 * SWEEP_AT_MOST, 100):
+        await store.write(*(Put(Key("WS#1", f"OLD#{first + n}"), {}, IfAbsent(), soon) for n in range(100)))
+
+    left = []
+    for seconds in (SWEEP_EVERY_SECONDS, 1, 1, 1):
+        clock.advance(seconds)
+        await store.write(Put(OTHER, {}, Always()))
+        left.append(store._reading.execute("SELECT COUNT(*) FROM items WHERE sk LIKE 'OLD%'").fetchone()[0])
+
+    assert left == [2 * SWEEP_AT_MOST, SWEEP_AT_MOST, 0, 0]
     await store.close()
 
 

@@ -177,4 +177,5 @@ _SWEEP = """
 DELETE FROM {table} WHERE (pk, sk) IN (
     SELECT pk, sk FROM {table} WHERE expires <= $1 ORDER BY expires LIMIT $2 FOR UPDATE SKIP LOCKED
 )
+RETURNING 1
 """

@@ -26,6 +26,8 @@ READ_SECONDS = 2.5
 MIGRATION_SECONDS = 60.0
 SWEEP_EVERY_SECONDS = 60.0
 SWEEP_AT_MOST = 500
+SWEEP_AGAIN_SECONDS = 1.0
+"""Where a sweep has left expired items."""
 
 Result = TypeVar("Result")
 
@@ -39,7 +41,7 @@ class PostgresStore:
         self._sql = Statements(table)
         self.pool = PostgresPool(partial(connect, address), connections)
         self._operations = BackgroundTasks()
-        self._swept_at = self._clock.monotonic()
+        self._sweep_at = self._clock.monotonic() + SWEEP_EVERY_SECONDS
 
     async def prepare(self) -> bool:
         """Creates or migrates the table, if needed. Returns whether it is new."""
@@ -108,12 +110,14 @@ class PostgresStore:
         return int(self._clock.now())
 
     def _sweep_if_due(self) -> None:
-        if self._clock.monotonic() - self._swept_at >= SWEEP_EVERY_SECONDS:
-            self._swept_at = self._clock.monotonic()
+        if self._clock.monotonic() >= self._sweep_at:
+            self._sweep_at = self._clock.monotonic() + SWEEP_EVERY_SECONDS
             self._operations.start(self._sweep())
 
     async def _sweep(self) -> None:
         """Deletes some expired items, which reads ignore anyway."""
         with suppress(StoreUnavailable):
             values = self._now(), SWEEP_AT_MOST
-            await self._run(lambda session: session.fetch(self._sql.sweep, *values), READ_SECONDS, 0)
+            swept = await self._run(lambda session: session.fetch(self._sql.sweep, *values), READ_SECONDS, 0)
+            if len(swept) == SWEEP_AT_MOST:
+                self._sweep_at = self._clock.monotonic() + SWEEP_AGAIN_SECONDS
