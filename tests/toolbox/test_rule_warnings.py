@@ -258,6 +258,13 @@ def test_a_hostile_name_is_shown_without_what_is_invisible(toolbox: ToolboxClien
     assert "\u202e" not in text
 
 
+def test_a_server_without_tools_is_known(toolbox: ToolboxClient) -> None:
+    server = toolbox.server(PlainServer([]))
+    toolbox.tools_of(server)
+
+    assert make(toolbox, server, "get_forecast")["warnings"] == [warning(server, "get_forecast")]
+
+
 def test_a_list_that_is_too_long_to_be_kept_is_not_known(toolbox: ToolboxClient) -> None:
     server = listed(toolbox, *(f"{'t' * 100}_{number}" for number in range(1000)))
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from api.access.context import WorkspaceContext
 from api.agents.tool_rules import KnownTools, ServerTools
 from api.kit.storage.store import Store
+from api.kit.turns import Pieces
 from api.servers.server import EXTERNAL, Server, ServerState
 from api.servers.service import ServerService
 from api.toolbox.output.sanitize import one_line, safe_line
@@ -32,9 +33,11 @@ class StoredKnownTools(KnownTools):
     async def of(self, server_ids: Collection[str]) -> Mapping[str, ServerTools]:
         servers = (await self._servers.get_many_cached(list(server_ids))).values() if server_ids else ()
         listed = await self._names.get_many([server for server in servers if _has_current_list(server)])
-        return {
-            server.id: ListedNames(server, naming_of(server), self._own_names(server, listed)) for server in servers
-        }
+        known, pieces = dict[str, ServerTools](), Pieces()
+        for server in servers:
+            known[server.id] = ListedNames(server, naming_of(server), self._own_names(server, listed))
+            await pieces.pause()
+        return known
 
     def _own_names(self, server: Server, listed: Mapping[str, Collection[str]]) -> Mapping[str, None] | None:
         catalog = self._toolsets.kind_of(server).fixed_tools(server)
