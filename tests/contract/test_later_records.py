@@ -119,7 +119,7 @@ async def test_a_changed_workspace_keeps_what_a_later_version_stored(store: Stor
     await store.write(*workspace.replace(old, replace(old, name="Acme Ltd")))
 
     assert await data_at(store, key) == {**later, "name": "Acme Ltd"}
-    assert (await WorkspaceDirectory(store).page(10, None))[0].name == "Acme Ltd"
+    assert (await WorkspaceDirectory(store).page_by_id(10, None))[0].name == "Acme Ltd"
 
 
 async def test_an_api_key_of_a_later_version_is_read(store: Store) -> None:
