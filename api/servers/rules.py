@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from api.errors import FieldError, ValidationFailed
@@ -11,7 +11,7 @@ from api.servers import credentials
 from api.servers.schemas import ConfigDraft
 from api.servers.server import EXTERNAL, AuthType, Exposure, OAuthGrant
 from api.servers.slips import url_problem
-from integrations import Service
+from integrations import Service, nearest_name
 
 # The credentials of an external server, by authType.
 FIELDS = {
@@ -59,8 +59,7 @@ class Rules:
             return
         service = self._services.get(proposed.service_type)
         if service is None:
-            available = ", ".join([EXTERNAL, *self._services])
-            yield FieldError("serviceType", f"Unknown service. Available: {available}.")
+            yield FieldError("serviceType", _unknown_service(proposed.service_type, [EXTERNAL, *self._services]))
         elif proposed.auth_type not in service.auth_types:
             yield FieldError("authType", f"{service.title} requires authType `{'` or `'.join(service.auth_types)}`.")
 
@@ -110,3 +109,9 @@ def _oauth(proposed: ProposedServer) -> Iterator[FieldError]:
         yield FieldError(
             "config.clientId", "`client_credentials` requires `clientId`, and `clientSecret` or `privateKey`."
         )
+
+
+def _unknown_service(name: str, available: Sequence[str]) -> str:
+    nearest = nearest_name(name, available)
+    text = f"Unknown service. Available: {', '.join(available)}."
+    return f"{text} Did you mean `{nearest}`?" if nearest else text

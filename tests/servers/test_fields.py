@@ -184,3 +184,17 @@ def test_long_names_do_not_lengthen_errors(workspace: Workspace) -> None:
 
     assert error_paths(response) == ["…"] * 20
     assert len(response.content) < 2000
+
+
+@pytest.mark.parametrize(
+    ("service", "ending"),
+    [("notoin", " Did you mean `notion`?"), ("extern", " Did you mean `external`?"), ("gmail", "")],
+)
+def test_an_unknown_service_is_answered_with_the_nearest(workspace: Workspace, service: str, ending: str) -> None:
+    response = workspace.admin.post(
+        workspace.servers, json={"name": "N", "authType": "oauth", "serviceType": service, "url": None}
+    )
+
+    (error,) = response.json()["errors"]
+    text = "Unknown service. Available: external, hubspot, linear, notion, posthog, slack."
+    assert error == {"path": "serviceType", "message": text + ending}
