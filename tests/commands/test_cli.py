@@ -269,6 +269,22 @@ def test_a_lost_admin_key_is_replaced_by_a_command(run: Run, data: Settings) -> 
     assert (trail[0]["action"], trail[0]["actor"]["id"]) == ("api_key.created", "setup")
 
 
+def test_a_lost_admin_key_is_replaced_at_the_limit_too(run: Run) -> None:
+    workspace_id = json.loads(run("setup", "--workspace", "Acme", "--json"))["workspaceId"]
+
+    assert json.loads(run("setup", "--admin-key", workspace_id, "--json", PLUGBOARD_MAX_API_KEYS="1"))["apiKey"]
+
+
+def test_one_workspace_more_than_the_limit_is_refused_in_one_line(run: Run) -> None:
+    run("setup", "--workspace", "Acme", PLUGBOARD_MAX_WORKSPACES="1")
+
+    with pytest.raises(SystemExit) as left:
+        run("setup", "--workspace", "Other", PLUGBOARD_MAX_WORKSPACES="1")
+
+    assert str(left.value.code).startswith("plugboard: The installation has 1 workspaces")
+    assert "`PLUGBOARD_MAX_WORKSPACES`" in str(left.value.code)
+
+
 def test_an_unknown_workspace_gets_no_admin_key(run: Run) -> None:
     run("setup", "--operator")
     with pytest.raises(SystemExit) as left:
