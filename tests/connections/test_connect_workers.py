@@ -79,3 +79,25 @@ def test_a_connection_created_in_one_process_works_in_all(provider: OAuthProvide
         assert {call["error"]["kind"] for call in calls(process, agent)} == {"not_connected"}
 
     assert "Traceback" not in process.log()
+
+
+@pytest.mark.requirement("OAU-15")
+def test_a_disconnected_client_requests_no_token_in_any_process(provider: OAuthProvider, tmp_path: Path) -> None:
+    acme = provider.tenant("acme")
+    acme.add_client("machine", secret="canary-machine", grants=("client_credentials",))
+    with serving(tmp_path / "var", PLUGBOARD_WORKERS=WORKERS, **provider.environment()) as process:
+        config = {"clientId": "machine", "clientSecret": "canary-machine"}
+        fields = {"name": "Remote", "slug": "remote", "url": acme.mcp_url, "authType": "oauth", "config": config}
+        server = create(process, "/mcp-servers", fields | {"oauthGrant": "client_credentials"})
+        agent = create(process, "/agents", {"name": "Support", "enabledMcpServerIds": [server]})
+        assert {call["isError"] for call in calls(process, agent)} == {False}  # each remembers the token
+
+        assert request(process, "POST", f"/mcp-servers/{server}/oauth/disconnect").status_code == 200
+        assert {call["error"]["kind"] for call in calls(process, agent)} == {"not_connected"}
+        assert acme.counts["client_credentials"] == 1
+
+        assert request(process, "POST", f"/mcp-servers/{server}/oauth/connect").status_code == 200
+        assert {call["isError"] for call in calls(process, agent)} == {False}
+        assert acme.counts["client_credentials"] == 2
+
+    assert "Traceback" not in process.log()
