@@ -25,8 +25,14 @@ MAX_SERVERS = 40
 MAX_TOOL_NAMES = 500
 
 AgentId = Annotated[str, StringConstraints(pattern=id_pattern("agent"))]
-Description = Annotated[Prose, StringConstraints(max_length=500)]
-Instructions = Annotated[Prose, StringConstraints(max_length=32_000)]
+Description = Annotated[
+    Prose, StringConstraints(max_length=500), Field(description="For people: what the agent is for.")
+]
+Instructions = Annotated[
+    Prose,
+    StringConstraints(max_length=32_000),
+    Field(description="For the model: how the agent should act. Stored and shown as it is."),
+]
 # Ids are looked up, not parsed: a malformed id gets the same error as an unknown one.
 ServerId = Annotated[
     str,
@@ -102,10 +108,12 @@ class AgentView(ResponseModel):
     computed = frozenset({"warnings"})
     id: AgentId
     name: str
-    description: str
-    instructions: str
-    enabled_mcp_server_ids: list[str]
-    enabled_mcp_server_tool_names: dict[str, list[str]]
+    description: str = Field(description="For people: what the agent is for.")
+    instructions: str = Field(description="For the model: how the agent should act.")
+    enabled_mcp_server_ids: list[str] = Field(description="The servers whose tools the agent gets, in this order.")
+    enabled_mcp_server_tool_names: dict[str, list[str]] = Field(
+        description="By server id, the tools that the agent gets; a server without an entry: all its tools."
+    )
     warnings: list[str] = Field(
         default_factory=list,
         exclude_if=lambda warnings: not warnings,

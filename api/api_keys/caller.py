@@ -25,7 +25,7 @@ class CallerView(ResponseModel):
     id: Annotated[str, StringConstraints(pattern=KEY_ID_PATTERN)]
     name: str
     prefix: str = Field(description="How the key itself begins.")
-    scope: Scope
+    scope: Scope = Field(description="What the key allows.")
     workspace_id: str | None = Field(description="The workspace that the key belongs to; null for an operator key.")
     agent_ids: list[str] | None = Field(description="The agents that the key is limited to; null: no limit.")
     expires_at: Timestamp | None = Field(description="When the key expires; null: never.")

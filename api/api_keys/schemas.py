@@ -70,9 +70,9 @@ class ApiKeyView(ResponseModel):
 
     id: Annotated[str, StringConstraints(pattern=KEY_ID_PATTERN)]
     name: str
-    scope: Scope
+    scope: Scope = Field(description="What the key allows.")
     agent_ids: list[str] | None = Field(description="The agents that the key is limited to; null: no limit.")
-    expires_at: Timestamp | None
+    expires_at: Timestamp | None = Field(description="Null: never.")
     last_used_at: Timestamp | None = Field(description="To the minute. Null: never, or the key expired 90 days ago.")
     created_at: Timestamp
     created_by: str = Field(description="The id of the key that created it, or `setup`.")

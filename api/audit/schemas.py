@@ -26,7 +26,7 @@ def _of_calls(description: str) -> Any:
 class Named(ResponseModel):
     """An object with the name that it had at that time."""
 
-    type: str
+    type: str = Field(description="The kind of object, such as `server` or `api_key`.")
     id: str
     name: str
 
@@ -35,14 +35,14 @@ class AuditView(ResponseModel):
     """Who did what to which object, in which request. A tool call is `tool.called`, and its target is the server."""
 
     id: str
-    at: Timestamp
+    at: Timestamp = Field(description="When it happened.")
     action: Annotated[str, _ACTION] = Field(
         description="The type of the object and what was done, such as `server.updated`."
     )
-    target: Named
-    actor: Named
+    target: Named = Field(description="What was changed or called.")
+    actor: Named = Field(description="Who did it: a key, or Plugboard itself.")
     fields: list[str] = Field(description="The names of the changed fields, never their values.")
-    request_id: str
+    request_id: str = Field(description="The request, as in its `X-Request-Id`.")
     client_address: Annotated[str | None, _TEXT] = Field(
         default=None,
         exclude_if=lambda value: value is None,

@@ -18,10 +18,10 @@ class AuthUrlView(ResponseModel):
 class AccountView(ResponseModel):
     """The account that consented, as far as the provider names it."""
 
-    id: str | None = None
-    name: str | None = None
-    workspace: str | None = None
-    url: str | None = None
+    id: str | None = Field(default=None, description="The provider's id of the account.")
+    name: str | None = Field(default=None, description="The name of the account.")
+    workspace: str | None = Field(default=None, description="The provider's workspace of the account.")
+    url: str | None = Field(default=None, description="Where the workspace is.")
 
 
 class ConnectionView(ResponseModel):
@@ -30,14 +30,14 @@ class ConnectionView(ResponseModel):
     connected: bool = Field(
         description="As the server's `oauthConnected`. Whether the provider accepts the connection now, `check` says."
     )
-    account: AccountView | None = None
+    account: AccountView | None = Field(default=None, description="Who consented, if the provider says so.")
     scopes: list[str] = Field(description="The granted scopes.")
     asked_scopes: list[str] = Field(description="The requested scopes.")
     missing_scopes: list[str] = Field(
         description="Scopes that were requested or that tools need, but that were not granted: connect again."
     )
     unasked_scopes: list[str] = Field(description="Scopes that were granted without having been requested.")
-    connected_at: Timestamp | None = None
+    connected_at: Timestamp | None = Field(default=None, description="When it was connected.")
     expires_at: Timestamp | None = Field(
         default=None, description="When the access token expires. It is refreshed before, if the provider allows it."
     )
@@ -56,13 +56,13 @@ class ClientMetadataView(ResponseModel):
     model_config = ConfigDict(alias_generator=None)
 
     client_id: str = Field(description="The URL of this document.")
-    client_name: str
-    client_uri: str
-    redirect_uris: list[str]
-    grant_types: list[str]
-    response_types: list[str]
-    token_endpoint_auth_method: str
-    application_type: str
+    client_name: str = Field(description="The name that the consent page shows.")
+    client_uri: str = Field(description="The home page of the client.")
+    redirect_uris: list[str] = Field(description="Where the browser returns to.")
+    grant_types: list[str] = Field(description="The grants that the client uses.")
+    response_types: list[str] = Field(description="The responses that the client understands.")
+    token_endpoint_auth_method: str = Field(description="How the client authenticates.")
+    application_type: str = Field(description="`web`.")
 
 
 AUTH_URL: dict[str, Any] = {

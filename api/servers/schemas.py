@@ -34,7 +34,9 @@ Slug = Annotated[
     str, pattern_with_message(SLUG_PATTERN, f"Must be 1 to {MAX_SLUG} of a-z, 0-9 and -.", max_length=MAX_SLUG)
 ]
 Url = Annotated[str, StringConstraints(min_length=1, max_length=MAX_URL_LENGTH)]
-Description = Annotated[Prose, StringConstraints(max_length=500)]
+Description = Annotated[
+    Prose, StringConstraints(max_length=500), Field(description="For people: what the server is for.")
+]
 SecretText = Annotated[SecretStr, Field(min_length=1, max_length=MAX_VALUE_LENGTH)]
 HeaderName = Annotated[str, StringConstraints(min_length=1, max_length=MAX_NAME_LENGTH)]
 
@@ -69,6 +71,30 @@ class ConfigDraft(RequestModel):
 _NAME = Field(description="A display name, in any script.")
 _URL = Field(default=None, description="The URL of the upstream. Required unless the service has a fixed one.")
 _SERVICE = Field(description="`external` for any remote MCP server, or one of `GET /api/services`.")
+_CONFIG = Field(
+    description="""The credentials. What a server takes depends on its `authType` and `serviceType`:
+
+| `authType` | `serviceType` | fields |
+| --- | --- | --- |
+| `none` | `external` | none |
+| `header` | `external` | `headerValue`, `headers`, or both |
+| `basic` | `external` | `username` and `password` |
+| `oauth` | `external` | none, or a registered client: `clientId`, `clientSecret` or `privateKey`, `scope` |
+| `oauth` | `hubspot`, `linear`, `notion`, `slack` | none: the operator has registered the client |
+| `header` | `posthog` | `apiKey` |""",
+    examples=[
+        {"headerValue": "Bearer <token>"},
+        {"headers": {"X-Api-Key": "<key>"}},
+        {"username": "ada", "password": "<password>"},
+        {"clientId": "<id>", "clientSecret": "<secret>", "scope": "read write"},
+        {"apiKey": "<personal API key of PostHog>"},
+    ],
+)
+_AUTH_TYPE = Field(
+    description="How Plugboard authenticates to the upstream: `none`, `header` (fixed headers), `basic` (HTTP Basic) "
+    "or `oauth`. Each service takes one."
+)
+_ENABLED = Field(description="A disabled server offers no tools to any agent.")
 _SLUG = Field(default=None, description="A part of the server's tool names. If omitted, derived from the name.")
 _TIMEOUT = Annotated[int, Field(ge=1, le=30, description="The timeout of one request to the upstream.")]
 _EXPOSURE = Field(description="Whether agents get the generic tool, the server's own tools, or both (`external` only).")
@@ -96,13 +122,13 @@ class ServerDraft(RequestModel):
 
     slips = UNKNOWN_FIELDS
     name: Annotated[Name, _NAME]
-    auth_type: AuthTypeInput
+    auth_type: Annotated[AuthTypeInput, _AUTH_TYPE]
     service_type: Annotated[ServiceType, _SERVICE] = EXTERNAL
     url: Annotated[Url | None, _URL] = None
-    config: ConfigDraft = ConfigDraft()
+    config: Annotated[ConfigDraft, _CONFIG] = ConfigDraft()
     slug: Annotated[Slug | None, _SLUG] = None
     description: Description = ""
-    enabled: bool = True
+    enabled: Annotated[bool, _ENABLED] = True
     timeout_seconds: _TIMEOUT = 30
     exposure: Annotated[ExposureInput, _EXPOSURE] = Exposure.BOTH
     oauth_grant: Annotated[OAuthGrantInput, _GRANT] = OAuthGrant.AUTHORIZATION_CODE
@@ -113,13 +139,13 @@ class ServerChange(PatchModel):
 
     slips = UNKNOWN_FIELDS
     name: Annotated[Name, _NAME] = ""
-    auth_type: AuthTypeInput = AuthType.NONE
+    auth_type: Annotated[AuthTypeInput, _AUTH_TYPE] = AuthType.NONE
     service_type: Annotated[ServiceType, _SERVICE] = EXTERNAL
     url: Annotated[Url | None, _URL] = None
-    config: ConfigDraft = ConfigDraft()
+    config: Annotated[ConfigDraft, _CONFIG] = ConfigDraft()
     slug: Annotated[Slug, _SLUG] = ""
     description: Description = ""
-    enabled: bool = True
+    enabled: Annotated[bool, _ENABLED] = True
     timeout_seconds: _TIMEOUT = 30
     exposure: Annotated[ExposureInput, _EXPOSURE] = Exposure.BOTH
     oauth_grant: Annotated[OAuthGrantInput, _GRANT] = OAuthGrant.AUTHORIZATION_CODE
@@ -134,14 +160,14 @@ class ServerView(ResponseModel):
 
     id: ServerId
     name: str
-    slug: str
-    description: str
-    url: str | None
-    auth_type: AuthType
-    service_type: str
-    enabled: bool
-    timeout_seconds: int
-    exposure: Exposure
+    slug: str = Field(description="A part of the server's tool names.")
+    description: str = Field(description="For people: what the server is for.")
+    url: str | None = Field(description="The URL of the upstream. Null: the service has a fixed one.")
+    auth_type: AuthType = Field(description="How Plugboard authenticates to the upstream.")
+    service_type: str = Field(description="`external` for a remote MCP server, or the service.")
+    enabled: bool = Field(description="A disabled server offers no tools to any agent.")
+    timeout_seconds: int = Field(description="The timeout of one request to the upstream.")
+    exposure: Exposure = Field(description="What agents get: the generic tool, the server's own tools, or both.")
     configured: list[str] = Field(description="The names of the stored credentials.")
     oauth_grant: OAuthGrant | SkipJsonSchema[None] = Field(
         default=None, exclude_if=lambda value: value is None, description="Only if `authType` is `oauth`."

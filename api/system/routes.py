@@ -7,7 +7,7 @@ from typing import Literal
 
 from litestar import Response
 from litestar.params import FromPath
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from api.access.guards import Public, RequiresOperator
 from api.access.peppers import SYSTEM
@@ -33,7 +33,7 @@ TAG = "System"
 class ProcessStatusView(ResponseModel):
     """The state of the process."""
 
-    status: Literal["alive", "ready"]
+    status: Literal["alive", "ready"] = Field(description="`alive` for `/healthz`, `ready` for `/readyz`.")
 
 
 STATUS = TypeAdapter(ProcessStatusView)

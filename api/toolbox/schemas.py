@@ -35,7 +35,7 @@ class CallDraft(RequestModel):
 class CallError(ResponseModel):
     """The kind of a failure."""
 
-    kind: FailureKind
+    kind: FailureKind = Field(description="For programs.")
     retry_after: float | _LeftOut = Field(default=None, description="Seconds after which a retry may succeed.")
 
 
@@ -47,30 +47,32 @@ class CallView(ResponseModel):
     structured_content: dict[str, Any] | _LeftOut = Field(
         default=None, description="If the tool returns structured data."
     )
-    is_error: bool
+    is_error: bool = Field(description="Whether the tool or the call failed.")
     error: CallError | _LeftOut = Field(default=None, description="If the call failed and not the tool itself.")
 
 
 class UnavailableView(ResponseModel):
     """A server whose tools are not in the list."""
 
-    server_id: str
+    server_id: str = Field(description="The server.")
     name: str
     reason: UnavailableReason = Field(description="Why the server has no tools to show.")
-    detail: str
+    detail: str = Field(description="Why, and what to do, in plain English.")
 
 
 class ToolListView(ResponseModel):
     """Tools, and the servers whose tools are not available."""
 
-    tools: list[dict[str, Any]]
-    unavailable: list[UnavailableView]
+    tools: list[dict[str, Any]] = Field(description="The tools, in the format that was asked for.")
+    unavailable: list[UnavailableView] = Field(description="The servers whose tools are missing.")
 
 
 class BreakerView(ResponseModel):
     """The circuit breaker of the server."""
 
-    state: Literal["closed", "open", "half_open"]
+    state: Literal["closed", "open", "half_open"] = Field(
+        description="`open`: no calls are sent. `half_open`: one is tried."
+    )
     failures: int = Field(description="Consecutive failures, in this process.")
     retry_after: int = Field(description="Seconds until a call is allowed.")
 
@@ -78,12 +80,12 @@ class BreakerView(ResponseModel):
 class CheckView(ResponseModel):
     """The state of a server."""
 
-    status: Literal["ok", "unauthorized", "unreachable", "invalid"]
+    status: Literal["ok", "unauthorized", "unreachable", "invalid"] = Field(description="The coarse state.")
     protocol: Annotated[str | None, Field(description="The transport and version of MCP.")]
-    server_info: dict[str, str]
-    tool_count: int | None
-    detail: str
-    breaker: BreakerView
+    server_info: dict[str, str] = Field(description="The name and version that the server states.")
+    tool_count: int | None = Field(description="The number of its tools, if it answers.")
+    detail: str = Field(description="The state in plain English.")
+    breaker: BreakerView = Field(description="The circuit breaker of calls to the server.")
 
     @classmethod
     def of(cls, health: ServerHealth) -> CheckView:

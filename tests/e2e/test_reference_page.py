@@ -48,6 +48,14 @@ async def test_every_operation_is_rendered_with_a_request_to_copy(page: Page) ->
         assert operation.described["description"].partition("\n\n")[0].partition("`")[0].strip() in text
 
 
+async def test_what_config_takes_is_in_a_table_with_examples(page: Page) -> None:
+    text: str = await page.until(SECTION.format(where=json.dumps("/POST/api/workspaces/{workspaceId}/mcp-servers")))
+
+    words = " ".join(text.split())
+    for expected in ("max length: 100", "header posthog apiKey", "clientId, clientSecret or privateKey, scope"):
+        assert expected in words
+
+
 async def test_a_field_is_found_by_its_name(page: Page) -> None:
     await page.press("k", "KeyK", 75, control=True)
     await page.until(f"{SEARCH}?.focus() || document.activeElement === {SEARCH}")

@@ -18,9 +18,12 @@ from api.http.openapi.components import PROBLEMS
 from api.main.app import build_router_app
 from api.main.cli import main
 from api.main.settings import Settings
-from api.servers.server import OAuthGrant
+from api.servers.rules import FIELDS as CONFIG_FIELDS
+from api.servers.server import EXTERNAL, OAuthGrant
 from api.toolbox.output.tool_result import FailureKind
 from api.toolbox.unavailable_reason import UnavailableReason
+from integrations import services
+from tests.documents import code_in
 from tests.harness import Plugboard
 from tests.http.operations_on_workspace import (
     CONTRACT,
@@ -251,6 +254,32 @@ def test_responses_allow_unknown_fields_and_requests_do_not() -> None:
         if schema["type"] == "object":
             assert schema.get("additionalProperties", True) is not name.endswith(("Draft", "Change"))
     assert all(schema["additionalProperties"] is False for schema in BODIES.values())
+
+
+def test_every_field_has_a_description() -> None:
+    schemas = [*SCHEMAS.values(), *BODIES.values()]
+    fields = [item for schema in schemas for part in parts(schema) for item in part.get("properties", {}).items()]
+
+    assert len(fields) > 100
+    assert [name for name, field in fields if not field.get("description")] == []
+
+
+def test_the_fields_of_config_are_listed_for_each_auth_type_and_service() -> None:
+    config = BODIES["createServer"]["properties"]["config"]
+    table = [row for row in config["description"].splitlines() if row.startswith("| `")][1:]
+    rows = [[code_in(cell) for cell in row.split("|")[1:4]] for row in table]
+    listed = {(kind, service): names for [kind], names_of_services, names in rows for service in names_of_services}
+    of_services = {
+        (kind, name): [field.name for field in service.config_fields]
+        for name, service in services().items()
+        for kind in service.auth_types
+    }
+
+    assert listed == {(kind, EXTERNAL): [*names] for kind, names in CONFIG_FIELDS.items()} | of_services
+    assert all(is_valid(resolved(config), example) for example in config["examples"])
+    assert {name for example in config["examples"] for name in example} | {"privateKey"} == {
+        name for names in listed.values() for name in names
+    }
 
 
 def test_only_bodies_in_place_have_defaults() -> None:

@@ -89,6 +89,14 @@ PROBLEMS: dict[type[AppError], AppError] = {
     )
 }
 KINDS: Sequence[type[AppError]] = (*PROBLEMS, MethodNotAllowed)  # 405 belongs to no operation
+COMMON_FIELDS = {
+    "id": "The object's id, made by Plugboard.",
+    "name": "A display name, in any script.",
+    "createdAt": "When it was created.",
+    "updatedAt": "When it was last changed.",
+    "version": "The number of the version, which is the `ETag` too. It grows with each change.",
+}
+"""By name, the descriptions of fields that say nothing else about themselves."""
 PROBLEM = {
     "title": "Problem",
     "type": "object",
@@ -97,7 +105,7 @@ PROBLEM = {
     "properties": {
         "type": {"type": "string", "format": "uri", "description": "`urn:plugboard:problem:` followed by the code."},
         "title": {"type": "string", "description": "The same for every problem with this code."},
-        "status": {"type": "integer", "minimum": 400, "maximum": 599},
+        "status": {"type": "integer", "minimum": 400, "maximum": 599, "description": "The HTTP status."},
         "code": {
             "type": "string",
             "enum": sorted(error.code for error in KINDS),
@@ -115,7 +123,7 @@ PROBLEM = {
                         "type": "string",
                         "description": "The field, such as `config.headerValue`; empty for the whole body.",
                     },
-                    "message": {"type": "string"},
+                    "message": {"type": "string", "description": "What must be there instead."},
                 },
             },
         },
@@ -187,7 +195,7 @@ def _tidy(schema: Mapping[str, Any]) -> dict[str, Any]:
     tidy = {name: _tidy_value(name, value) for name, value in schema.items() if name != "title"}
     if isinstance(tidy.get("default", ""), dict | None):
         del tidy["default"]
-    return _nullable(_with_named_keys(tidy))
+    return _nullable(_with_named_keys(_described(tidy)))
 
 
 def _tidy_value(name: str, value: Any) -> Any:
@@ -204,6 +212,15 @@ def _tidy_value(name: str, value: Any) -> Any:
             return [_tidy(item) if isinstance(item, dict) else item for item in value]
         case _:
             return value
+
+
+def _described(schema: dict[str, Any]) -> dict[str, Any]:
+    """With the descriptions of fields that many objects have."""
+    fields = schema.get("properties")
+    if not isinstance(fields, dict):
+        return schema
+    common = {name: {"description": COMMON_FIELDS[name]} for name in fields.keys() & COMMON_FIELDS.keys()}
+    return {**schema, "properties": {name: common.get(name, {}) | field for name, field in fields.items()}}
 
 
 def _with_named_keys(schema: dict[str, Any]) -> dict[str, Any]:

@@ -14,5 +14,7 @@ addEventListener("DOMContentLoaded", () => {
     defaultOpenAllTags: true,
     defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
     documentDownloadType: "direct",
+    orderSchemaPropertiesBy: "preserve",
+    customCss: "td code, th code { white-space: nowrap; }",
   });
 });
