@@ -58,5 +58,6 @@ async def test_a_stored_response_is_replayed(tmp_path: Path) -> None:
 
     assert record.key.sk == SORT_KEY
     assert item is not None
-    assert record.response(item) == StoredResponse(201, b'{"name":"Acme"}', {"Location": "/api/workspaces/ws_1"})
+    headers = {"Location": "/api/workspaces/ws_1", "Idempotent-Replayed": "true"}
+    assert record.response(item) == StoredResponse(201, b'{"name":"Acme"}', headers)
     await store.close()
