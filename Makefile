@@ -14,7 +14,21 @@ export PYTHONDONTWRITEBYTECODE :=
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 13
 
-# The two files under .venv say what is installed, and when: nothing is done again until a lock file changes.
+# The three files under .venv say what is installed, and when: nothing is done again until a lock file changes. Two
+# commands that are started together, such as `make run` and `make demo`, install in turn.
+IN_TURN := $(PYTHON) -c 'import fcntl, os, sys; lock = os.open(".venv.lock", os.O_CREAT | os.O_RDWR); \
+  os.set_inheritable(lock, True); fcntl.flock(lock, fcntl.LOCK_EX); os.execvp(sys.argv[1], sys.argv[1:])'
+
+ifndef HAS_TURN
+.venv/.runs: requirements.lock pyproject.toml
+	@$(IN_TURN) $(MAKE) -s HAS_TURN=1 $@
+
+.venv/.develops: requirements-dev.lock .venv/.runs
+	@$(IN_TURN) $(MAKE) -s HAS_TURN=1 $@
+
+.venv/.demonstrates: demo/requirements.lock .venv/.runs
+	@$(IN_TURN) $(MAKE) -s HAS_TURN=1 $@
+else
 .venv/.runs: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Plugboard needs Python 3.11 or later: make PYTHON=python3.11")'
 	@echo 'Setting up .venv, once.'
@@ -31,6 +45,7 @@ help:  ## list the targets
 .venv/.demonstrates: demo/requirements.lock .venv/.runs
 	@$(PIP) --require-hashes -r demo/requirements.lock
 	@touch $@
+endif
 
 setup: .venv/.develops  ## make .venv with everything in it
 

@@ -11,7 +11,8 @@ DEMO = IPv4Address("127.0.0.1")
 WILDCARD_HOSTS = ("0.0.0.0", "::")  # noqa: S104  # reachable on 127.0.0.1 from the same machine
 FIRST_CALL = """\
   api() { curl -sS -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' "$@"; echo; }
-  id_of() { python3 -c 'import json, sys; body = json.load(sys.stdin); print(body.get("id") or sys.exit(str(body)))'; }
+  id_of() { python3 -c 'import json, sys; body = json.loads(sys.stdin.read().strip() or sys.exit(1)); \
+print(body.get("id") or sys.exit(json.dumps(body, indent=1)))'; }
   SERVER=$(api "$URL/mcp-servers" -d '{"name": "Weather", "authType": "none",
     "url": "http://127.0.0.1:8401/mcp"}' | id_of)
   AGENT=$(api "$URL/agents" -d '{"name": "Support", "enabledMcpServerIds": ["'$SERVER'"]}' | id_of)
