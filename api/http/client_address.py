@@ -9,6 +9,8 @@ from typing import Any
 
 REMEMBERED = 4096
 MAX_HOPS = 32
+LONGEST_ADDRESS = 45
+"""In characters: an IPv6 address with an IPv4 address in it."""
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -19,7 +21,7 @@ class ClientAddresses:
 
     def __init__(self, trusted: str = "") -> None:
         networks = [ip_network(entry.strip()) for entry in trusted.split(",") if entry.strip()]
-        self._trusts = lru_cache(REMEMBERED)(lambda text: _is_in(networks, _parse(text))) if networks else None
+        self._trusts = lru_cache(REMEMBERED)(lambda text: _is_in(networks, _address(text))) if networks else None
 
     def of(self, scope: Any) -> str | None:
         client = scope.get("client")
@@ -45,12 +47,19 @@ def _forwarded_for(headers: Iterable[tuple[bytes, bytes]]) -> Sequence[str]:
 
 
 def _parse(text: str) -> Address | None:
-    """An address as proxies write it, possibly with a port or in brackets."""
+    """An address as proxies write it, possibly with a port or in brackets.
+
+    A scope id, as in `fe80::1%eth0`, is refused: it may be any text, and means something on the proxy's machine only.
+    """
     text = text.strip()
     if text.startswith("["):
         text = text[1:].partition("]")[0]
     elif text.count(":") == 1:
         text = text.partition(":")[0]
+    return _address(text) if len(text) <= LONGEST_ADDRESS and "%" not in text else None
+
+
+def _address(text: str) -> Address | None:
     try:
         address = ip_address(text)
     except ValueError:

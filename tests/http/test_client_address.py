@@ -39,6 +39,9 @@ def address(*forwarded: str, peer: str | None = "127.0.0.1", trusted: str = TRUS
         (("::ffff:203.0.113.9",), "203.0.113.9"),
         (("unknown, 10.0.0.7",), "10.0.0.7"),
         (("<script>",), "127.0.0.1"),
+        (("fe80::1%" + "x" * 3000,), "127.0.0.1"),
+        (("[fe80::1%25eth0]:443",), "127.0.0.1"),
+        (("fe80::1%\x1b[31m, 10.0.0.7",), "10.0.0.7"),
         (("",), "127.0.0.1"),
         ((", ".join(["1.1.1.1"] + ["10.0.0.1"] * 5000),), "10.0.0.1"),
     ],
@@ -51,6 +54,11 @@ def test_a_client_that_is_no_trusted_proxy_names_no_address() -> None:
     assert address("1.1.1.1", peer="203.0.113.9") == "203.0.113.9"
     assert address("1.1.1.1", trusted="") == "127.0.0.1"
     assert address("1.1.1.1", peer=None) is None
+
+
+def test_a_proxy_on_the_same_link_is_trusted_whatever_its_scope_id() -> None:
+    """The scope id of a peer comes from the operating system."""
+    assert address("203.0.113.9", peer="fe80::1%eth0", trusted="fe80::/10") == "203.0.113.9"
 
 
 def test_the_address_is_in_audit_records(tmp_path: Path) -> None:
