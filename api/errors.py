@@ -13,6 +13,7 @@ AppError
 ├── NotConnectable 409         consent cannot be requested until something changes
 ├── PreconditionFailed 412     changed since it was read
 ├── ContentTooLarge 413
+├── UriTooLong 414
 ├── UnsupportedMediaType 415
 ├── ValidationFailed, IdempotencyKeyReused 422  parsed, and not acceptable
 ├── InternalError 500          a defect of Plugboard
@@ -129,6 +130,10 @@ class PreconditionFailed(AppError):
 
 class ContentTooLarge(AppError):
     status, code, title = 413, "too_large", "The content is too large"
+
+
+class UriTooLong(AppError):
+    status, code, title = 414, "uri_too_long", "The URL is too long"
 
 
 class UnsupportedMediaType(AppError):

@@ -14,7 +14,9 @@ from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 from msgspec import UNSET
 
 from api.http.client_address import ClientAddresses
+from api.http.request import target_refusal
 from api.http.request_metrics import RequestCollector
+from api.http.responses import problem
 from api.kit.logs import RequestLine
 
 ACCEPTED_ID = re.compile(rb"[A-Za-z0-9._-]{8,64}")
@@ -74,8 +76,9 @@ class RequestMiddleware:
                 sent_bytes += len(message["body"])
             return send(message)
 
+        refusal = target_refusal(scope)
         try:
-            await self._app(get_scope, receive, send_extended)
+            await (problem(refusal) if refusal else self._app)(get_scope, receive, send_extended)
         finally:
             seconds = time.perf_counter() - started
             self._metrics.record(get_scope.get("path_template"), scope["method"], status, seconds)

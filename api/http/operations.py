@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, ClassVar, Literal
-from urllib.parse import parse_qsl
 
 from litestar import Response, route
 from litestar._kwargs import KwargsModel
@@ -82,12 +81,12 @@ def check_parameters(connection: Connection, handler: BaseRouteHandler) -> None:
     known = _query_parameters(handler)
     if known is None or (b"&" not in query and query.partition(b"=")[0] in known):  # as most are written
         return
-    sent = dict.fromkeys(name for name, _ in parse_qsl(query.decode("latin-1"), keep_blank_values=True))
-    unknown = [name for name in sent if name.encode() not in known]
+    unknown = [name for name in dict.fromkeys(connection.query_params) if name.encode() not in known]
     if unknown:
         listed = f"Parameters: {b', '.join(known).decode()}." if known else "This request takes none."
-        errors = [FieldError(_shown(name), f"There is no such query parameter. {listed}") for name in unknown]
-        raise ValidationFailed("See `errors` for what to change.", errors=errors[:MOST_ERRORS])
+        message = f"There is no such query parameter. {listed}"
+        errors = [FieldError(_shown(name), message) for name in unknown[:MOST_ERRORS]]
+        raise ValidationFailed("See `errors` for what to change.", errors=errors)
 
 
 @cache

@@ -1,13 +1,15 @@
-"""Requests whose bodies are read within limits and decoded as strict JSON."""
+"""Requests whose targets and bodies are read within limits, and whose bodies are decoded as strict JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
+from urllib.parse import parse_qsl
 
 from litestar import Request
+from litestar.datastructures import MultiDict
 
-from api.errors import BadRequest, ContentTooLarge, UnsupportedMediaType, ValidationFailed
+from api.errors import AppError, BadRequest, ContentTooLarge, UnsupportedMediaType, UriTooLong, ValidationFailed
 from api.kit.deadline import Deadline, Ticker
 from api.kit.strict_json import InvalidJson, TooManyValues, parse_json
 
@@ -18,6 +20,12 @@ MAX_BODY_BYTES = 1_048_576
 # end, up to this size.
 DRAIN_BYTES = 32 * MAX_BODY_BYTES
 BODY_SECONDS = 30.0
+MAX_PATH = 4096
+MAX_QUERY = 16_384
+"""In bytes: all filters and the cursor of a list fit, also in a script whose characters take twelve bytes each."""
+MAX_PARAMETERS = 50
+BYTES_OF_A_CHARACTER = 4
+"""Of a text with any character outside of ASCII, at most."""
 MERGE_PATCH = "application/merge-patch+json"
 _MEDIA_TYPES = {False: (b"application/json",), True: (b"application/json", MERGE_PATCH.encode())}
 """Of a body, and of one of PATCH."""
@@ -27,6 +35,15 @@ class ApiRequest(AnyRequest):
     """Litestar calls `body()` and `json()` for a handler with a `data` parameter; both are stricter here."""
 
     _raw: bytes | None = None
+    _parameters: MultiDict[Any] | None = None
+
+    @property
+    def query_params(self) -> MultiDict[Any]:
+        """Litestar would keep the parsed queries of a thousand requests, also of those without a key."""
+        if self._parameters is None:
+            text = self.scope["query_string"].decode("latin-1")
+            self._parameters = MultiDict(parse_qsl(text, keep_blank_values=True))
+        return self._parameters
 
     async def body(self) -> bytes:
         if self._raw is None:
@@ -55,6 +72,20 @@ class ApiRequest(AnyRequest):
         if not raw:
             raise BadRequest("The body is empty.")
         return raw
+
+
+def target_refusal(scope: Mapping[str, Any]) -> AppError | None:
+    """The reason against a path or a query that no route takes. Parsing, routing and caches cost with its length."""
+    path, query = scope["path"], scope["query_string"]
+    if len(path) > MAX_PATH / BYTES_OF_A_CHARACTER and (len(path) > MAX_PATH or not path.isascii()):
+        return UriTooLong(f"A path may have at most {MAX_PATH} characters.")
+    if not query:
+        return None
+    if len(query) > MAX_QUERY:
+        return UriTooLong(f"A query may have at most {MAX_QUERY} characters.")
+    if query.count(b"&") >= MAX_PARAMETERS:
+        return ValidationFailed(f"A query may have at most {MAX_PARAMETERS} parameters.")
+    return None
 
 
 def query_bool(request: AnyRequest, name: str) -> bool:

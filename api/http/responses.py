@@ -69,7 +69,7 @@ def page(
     return StoredResponse(OK, kind.dump_json(views, by_alias=True), headers)
 
 
-def problem(error: AppError) -> Response[bytes]:
+def problem(error: AppError) -> BytesResponse:
     return BytesResponse(error.status, problem_body(error), error.headers, PROBLEM_TYPE)
 
 

@@ -221,14 +221,14 @@ def test_head_requires_a_key_like_get(world: PopulatedWorkspace, operation: Oper
         ("cursor=%ff", 400),
         ("cursor=%zz", 400),
         ("cursor=" + "A" * 30, 400),
-        ("cursor=" + "A" * 60_000, 400),
+        ("cursor=" + "A" * 16_000, 400),
         ("cursor=" + quote("ключ"), 400),
         ("%00=%00", 422),
         ("%zz", 422),
         ("=&&&==", 422),
         ("&&&", 200),
         ("nope=" + quote("\ud7ff"), 422),
-        ("a=b&" * 5000, 422),
+        ("a=b&" * 4000, 422),
     ],
 )
 def test_a_query_is_parsed_strictly_and_never_breaks_anything(

@@ -142,8 +142,10 @@ async def test_a_request_that_fails_unexpectedly_is_logged() -> None:
     async def app(*_: Any) -> None:
         raise RuntimeError("canary")
 
+    scope: Any = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": []}
+
     with pytest.raises(RuntimeError):
-        await RequestMiddleware(app, noted.append)({"type": "http", "method": "GET", "headers": []}, None, None)  # type: ignore[arg-type]
+        await RequestMiddleware(app, noted.append)(scope, None, None)  # type: ignore[arg-type]
 
     assert [line.status for line in noted] == [0]
     assert "canary" not in str(noted)

@@ -30,6 +30,7 @@ from api.errors import (
     TooManyRecords,
     Unauthorized,
     UnsupportedMediaType,
+    UriTooLong,
     ValidationFailed,
     problem_body,
 )
@@ -88,7 +89,7 @@ PROBLEMS: dict[type[AppError], AppError] = {
         ServiceUnavailable(),
     )
 }
-KINDS: Sequence[type[AppError]] = (*PROBLEMS, MethodNotAllowed)  # 405 belongs to no operation
+KINDS: Sequence[type[AppError]] = (*PROBLEMS, MethodNotAllowed, UriTooLong)  # 405 and 414 belong to no operation
 COMMON_FIELDS = {
     "id": "The object's id, made by Plugboard.",
     "name": "A display name, in any script.",
