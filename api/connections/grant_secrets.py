@@ -30,7 +30,7 @@ class GrantSecrets:
         """For what a server says while it is connected again."""
         grant = await GrantRepository(self._store, ctx).get(server.id)
         try:
-            return Redactor(await self.of(ctx, server, grant) if grant else ())
+            return await Redactor.of(await self.of(ctx, server, grant) if grant else ())
         except CannotOpen:  # without the key, there are no secrets to recognise
             return Redactor()
 

@@ -140,7 +140,7 @@ class CodeExchange:
             if error.error == "invalid_client" and pending.client.kind == "registered":
                 await self._oauth_clients.forget(ctx, provider.identity, client.id)
             raise
-        redact = Redactor(present(tokens.access, tokens.refresh, client.secret, code, verifier))
+        redact = await Redactor.of(present(tokens.access, tokens.refresh, client.secret, code, verifier))
         tokens = replace(tokens, scopes=redact.without_secrets(tokens.scopes or ()) or None)
         account = _redacted(await self._account(ctx, server, tokens), redact)
         grant = Grant(secrets.token_hex(12), server.id, pending.provider, pending.client, pending.scopes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from http import HTTPStatus
 
 from api.access.context import WorkspaceContext
@@ -28,6 +29,8 @@ class OAuthCredentials:
         self._tokens = tokens
         self._clock = clock
         self._fresh: AccessToken | None = None
+        self._taking = asyncio.Lock()
+        """Tokens are taken in the order in which they came."""
 
     def is_ready(self) -> bool:
         fresh = self._fresh
@@ -65,7 +68,11 @@ class OAuthCredentials:
         except TokenTemporarilyUnavailable as error:
             is_ours = self._server.connects_by_client and error.is_lasting
             raise (client_refused if is_ours else not_now)(error.text, error.retry_after) from error
+        async with self._taking:
+            await self._take(fresh)
+
+    async def _take(self, fresh: AccessToken) -> None:
         replaced = self._fresh.secrets if self._fresh else frozenset()
-        self.redact = Redactor(fresh.secrets | replaced)  # the old token may still occur in a later response
+        self.redact = await Redactor.of(fresh.secrets | replaced)  # the old token may still occur in a later response
         self.headers["Authorization"] = f"Bearer {fresh.token}"
         self._fresh = fresh

@@ -84,7 +84,7 @@ class CredentialStore:
         binding = credential_binding(server, self._egress)
         secrets = {name: await self._open(ctx, server, name, binding) for name in server.sealed}
         headers = _headers(server, secrets)
-        return StaticCredentials(headers, Redactor(_texts_to_redact(secrets, headers)))
+        return StaticCredentials(headers, await Redactor.of(_texts_to_redact(secrets, headers)))
 
     async def _open(self, ctx: WorkspaceContext, server: Server, name: str, binding: str) -> str:
         location, sealed = credential_location(server.id, name), Sealed.parse(server.sealed[name])
