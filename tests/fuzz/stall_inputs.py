@@ -30,6 +30,9 @@ TEXTS = (
     "",
 )
 
+SECRETS = tuple(f"a-secret-of-some/length+{n}==" + "%".join(str(n * m) for m in range(20)) for n in range(20))
+"""What the redactor looks for: as many as a server has headers."""
+
 
 def chain(levels: int, **more: Json) -> Json:
     links = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}], **more} for n in range(levels)}
@@ -101,12 +104,21 @@ LISTS: tuple[Json, ...] = (
     ],
     [{"name": f"t{n}", "description": "\x1b[" * 9_000, "inputSchema": {}} for n in range(200)],
     [{"name": "t", "inputSchema": fields(3_900, {"description": "x\u202e" * 40})}],
+    [{"name": "t", "description": SECRETS[0], "inputSchema": {"enum": [SECRETS[0][-32:]] * 12_000}}],
 )
 RESULTS: tuple[Json, ...] = (
     {"content": [{"type": "text", "text": "\x1b[" * 2_000_000}]},
     {"content": [{"type": "text", "text": "\x1b[1;" * 8_000}]},
     {"content": [{"type": "text", "text": "x" * 30_000}] * 130},
     {"content": [], "structuredContent": {f"k{n}": [{}] * 20 for n in range(3_000)}},
+    {"content": [], "structuredContent": {"a": [SECRETS[0][-32:]] * 900}},
+    {"content": [], "structuredContent": {"a": [SECRETS[0]] + [""] * 10_000}},
+    {"content": [], "structuredContent": {"a": [SECRETS[0]] + ["%41" + SECRETS[0][-4:]] * 3_000}},
+)
+REDACTORS: tuple[Json, ...] = (
+    [f"X{n}" + "".join(chr(33 + n * m % 94) for m in range(8_000)) for n in range(20)],
+    [f"X{n}" + "".join(chr(224 + n * m % 31) for m in range(3_900)) for n in range(20)],
+    [SECRETS[0] * 60 + str(n) for n in range(6)],
 )
 STREAMS: tuple[bytes, ...] = (
     b"\n" * 4_200_000, b"\r" * 4_200_000, b"data:\n" * 600_000, b":\n\n" * 1_000_000, b"data: {}\n\n" * 300_000,
@@ -201,6 +213,11 @@ def a_result(random: Random) -> Json:
     return {"content": content, "structuredContent": structured if len(json.dumps(structured)) < 2_000_000 else {}}
 
 
+def a_redactor(random: Random) -> Json:
+    """A server has at most twenty headers of 8 kB."""
+    return ["".join(random.choices(TEXTS, k=3)) * 20 + str(n) for n in range(random.randrange(1, 20))]
+
+
 def a_stream(random: Random) -> bytes:
     parts = (b"\n", b"\r", b"\r\n", b"data: x\n", b":\n", b"id: 1\n", b"data: {}\n\n", b"event\n", b"x", b"retry: 99\n")
     return b"".join(random.choice(parts) * number_of(random, 100_000) for _ in range(number_of(random, 60)))[:4_000_000]
@@ -214,14 +231,23 @@ def a_body(random: Random) -> bytes:
 
 SEEDS: Mapping[str, tuple[Json, ...]] = {
     "schema": SCHEMAS, "validation": VALIDATIONS, "list": LISTS, "result": RESULTS, "stream": STREAMS, "body": BODIES,
+    "redactor": REDACTORS,
 }  # fmt: skip
 MAKERS: Mapping[str, Callable[[Random], Json]] = {
     "schema": a_listed_schema, "validation": a_validation, "list": a_list, "result": a_result, "stream": a_stream,
-    "body": a_body,
+    "body": a_body, "redactor": a_redactor,
 }  # fmt: skip
 KINDS = tuple(SEEDS)
-SHARES: Mapping[str, int] = {"schema": 30, "validation": 50, "list": 1, "result": 10, "stream": 3, "body": 16}
-"""Of a hundred and ten random inputs: lists and streams take ten times as long as the others."""
+SHARES: Mapping[str, int] = {
+    "schema": 30,
+    "validation": 50,
+    "list": 1,
+    "result": 10,
+    "stream": 3,
+    "body": 16,
+    "redactor": 5,
+}
+"""Of a hundred and fifteen random inputs: lists and streams take ten times as long as the others."""
 
 
 def input_of(kind: str, number: int, seed: str) -> Json:

@@ -24,11 +24,12 @@ from api.toolbox.toolsets.tool_catalog import ToolCatalog
 from integrations import ListedTools, UpstreamError
 from integrations.mcp.jsonrpc import parse_messages
 from integrations.mcp.sse import EventStream
+from tests.fuzz.stall_inputs import SECRETS
 
 CHUNK = 65_536
 REFERENCE_SECONDS = 0.012
 """The CPU time of `floor` where the limits were set."""
-REDACTOR = Redactor({"a-secret-of-some-length-0123456789", "another/secret+of==some%length"})
+REDACTOR = Redactor({"a-secret-of-some-length-0123456789", "another/secret+of==some%length", *SECRETS})
 
 
 def floor() -> float:
@@ -116,10 +117,18 @@ async def _result(result: Any) -> None:
     await LargeResults(FairThread(), "workspace").convert(of_tool, result, REDACTOR)
 
 
+async def _redactor(secrets: Any) -> None:
+    await Redactor.of(secrets)
+
+
 PIECES: Mapping[str, Callable[[Any], Iterator[Callable[[], Any]]]] = {
     "schema": _schema,
     "validation": _validation,
     "stream": _stream,
     "body": _body,
 }
-TASKS: Mapping[str, Callable[[Any], Awaitable[Any]]] = {"list": _list, "result": _result}
+TASKS: Mapping[str, Callable[[Any], Awaitable[Any]]] = {
+    "list": _list,
+    "result": _result,
+    "redactor": _redactor,
+}

@@ -24,6 +24,6 @@ class LargeResults:
 
     async def convert(self, conversion: Conversion, result: dict[str, Any], redact: Redactor) -> ToolResult:
         """Cleaning megabytes takes up to a second, and a cancelled call waits for it no longer."""
-        if is_small(result):
+        if is_small(result, redact):
             return conversion(result, redact)
         return await self.thread.run(self.workspace_id, partial(conversion, result, redact))

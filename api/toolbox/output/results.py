@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from api.kit.redaction import Redactor
+from api.kit.redaction import NO_SECRETS, Redactor
 from api.toolbox.output.sanitize import clean_json, is_clean, safe_line, shortened
 from api.toolbox.output.tool_result import Failure, ToolResult
 
@@ -23,25 +23,26 @@ MAX_BLOCKS = 200
 MAX_KIND = 200
 BEGINNING = 4 * MAX_TEXT
 """Characters of one text that are looked at. The rest is cut off, so it is not cleaned either."""
-SMALL = 32_768
-"""Bytes of JSON that are converted in a few milliseconds, whatever they are."""
+_COST_OF_STRING = 16
+"""A string takes as long to clean as so many characters, at least."""
 _PLAIN_FIELDS, _TEXT_FIELDS = {"content", "isError", "resultType"}, {"type", "text"}
 _encode = msgspec.json.Encoder().encode
 
 Json = dict[str, Any]
 
 
-def is_small(result: Json) -> bool:
-    """Whether the result can be converted on the event loop."""
+def is_small(result: Json, redact: Redactor = NO_SECRETS) -> bool:
+    """Whether the result is converted in a few milliseconds, whatever it is, so that the event loop can do it."""
     content = result.get("content")
     if isinstance(content, list) and len(content) == 1 and result.keys() <= _PLAIN_FIELDS:  # as most are
         block = content[0]
         if isinstance(block, dict) and block.keys() == _TEXT_FIELDS and isinstance(block["text"], str):
-            return len(block["text"]) <= SMALL
+            return len(block["text"]) <= redact.most_at_once
     try:
-        return len(_encode(result)) <= SMALL
+        encoded = _encode(result)
     except (RecursionError, UnicodeEncodeError):
         return False
+    return max(len(encoded), encoded.count(b'"') // 2 * _COST_OF_STRING) <= redact.most_at_once
 
 
 def failed(failure: Failure) -> ToolResult:

@@ -26,12 +26,28 @@ async def without_secrets(listed: Mapping[str, Any], redact: Redactor, pieces: P
         text = msgspec.json.encode(listed).decode()
         if len(text) > LONGEST_TOOL:
             return None
-        if redact(text) == text and redact(cleaned := await _cleaned(text, pieces)) == cleaned:
+        if await _has_no_secret(text, redact, pieces):
             return listed
-        safe: dict[str, Any] = clean_json(listed, redact)
+        safe: dict[str, Any] = await _redacted(listed, redact, pieces)
     except RecursionError:  # too deep to be searched
         return None
     return safe if safe.get("name") == listed["name"] else None
+
+
+async def _has_no_secret(text: str, redact: Redactor, pieces: Pieces) -> bool:
+    if not await redact.finds_nothing_in_long(text, pieces):
+        return False
+    return await redact.finds_nothing_in_long(await _cleaned(text, pieces), pieces)
+
+
+async def _redacted(value: Any, redact: Redactor, pieces: Pieces) -> Any:
+    """A tool may have thousands of short strings."""
+    await pieces.pause()
+    if isinstance(value, Mapping):
+        return {clean_json(name, redact): await _redacted(member, redact, pieces) for name, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [await _redacted(element, redact, pieces) for element in value]
+    return clean_json(value, redact)
 
 
 async def _cleaned(text: str, pieces: Pieces) -> str:

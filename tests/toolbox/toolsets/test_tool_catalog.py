@@ -9,10 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from api.kit.redaction import REMOVED, Redactor
 from api.toolbox.listing.client_formats import as_mcp, render
 from api.toolbox.listing.tool_list import ToolList
 from api.toolbox.toolsets.tool_catalog import CatalogTool, ToolCatalog
 from integrations import ListedTools
+from tests.cpu_time import Measured
+from tests.fuzz.stall_inputs import SECRETS
+from tests.fuzz.stall_work import slowness
 
 
 def catalog(*names: str) -> ToolCatalog:
@@ -83,3 +87,17 @@ async def test_other_tasks_run_while_thousands_of_tools_are_worked_on(work: Call
     whole, longest = await pieces_of(work)
 
     assert longest < whole / 2
+
+
+@pytest.mark.requirement("TRS-03")
+async def test_a_tool_of_many_strings_with_secrets_leaves_the_event_loop_to_others() -> None:
+    secret, longest = SECRETS[0], []
+    strings = [secret[-32:]] * 6_000 + [secret]
+    listed = {"name": "t", "description": secret, "inputSchema": {"enum": strings}}
+    for _ in range(2):
+        work = Measured(ToolCatalog.of(ListedTools((listed,)), 0, Redactor(SECRETS)))
+        (tool,) = (await work).tools
+        assert tool.present("alias", "server_1", "docs").description == REMOVED
+        longest.append(work.longest)
+
+    assert min(longest) < 0.03 * slowness()
