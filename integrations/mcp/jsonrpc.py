@@ -17,8 +17,10 @@ METHOD_NOT_FOUND = -32601
 MAX_MESSAGES_AT_ONCE = 1000
 FREE_OF_COUNT = 262_144
 MAX_MEMORY = 16_000_000
+MAX_MARKED = 65_536
+"""The most strings with commas or brackets in an answer that has as many of these as values that are too many."""
 _CONTAINER, _VALUE = 200, 60  # bytes in memory, where `[],` is three as text
-_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+_NO_MARKS = bytes(set(range(256)) - set(b'[{,"'))
 _UNKNOWN_METHOD = re.compile(
     r"(unknown|unsupported|unrecogni[sz]ed|no such|invalid) method|method.{0,80}not", re.IGNORECASE | re.DOTALL
 )
@@ -108,8 +110,11 @@ def _is_too_much(text: bytes) -> bool:
     """What stands in strings is looked at only where it matters."""
     if weight(text) <= MAX_MEMORY:
         return False
-    strings = (text.count(b'"') - text.count(b'\\"')) // 2
-    return _VALUE * strings > MAX_MEMORY or weight(_STRING.sub(b"", text)) > MAX_MEMORY
+    marks = text.replace(b"\\\\", b"").replace(b'\\"', b"").translate(None, _NO_MARKS)
+    if _VALUE * (marks.count(b'"') // 2) > MAX_MEMORY:
+        return True
+    marks = marks.replace(b'""', b"")  # of strings without other marks, or of two strings as if they were one
+    return marks.count(b'"') // 2 > MAX_MARKED or weight(b"".join(marks.split(b'"')[::2])) > MAX_MEMORY
 
 
 def weight(text: bytes) -> int:
