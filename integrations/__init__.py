@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from integrations.errors import (
+    ArgumentRefused,
     FailureCause,
     RpcErrorResponse,
     StatusRefused,
@@ -48,6 +49,7 @@ from integrations.toolkits import Toolkit, load_toolkit
 __all__ = [
     "STANDARD_ERRORS",
     "Account",
+    "ArgumentRefused",
     "Authorization",
     "AuthorizationServer",
     "ClientAuth",

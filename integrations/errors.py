@@ -5,7 +5,8 @@ UpstreamError
 ├── UpstreamTimeout     the time limit of the request has passed
 ├── StatusRefused       a response that is not a success: its status and reason
 ├── UnreadableResponse  a response that violates the protocol or exceeds the size limit
-└── RpcErrorResponse    a JSON-RPC error: the upstream understood the request and refused it
+├── RpcErrorResponse    a JSON-RPC error: the upstream understood the request and refused it
+└── ArgumentRefused     an argument that cannot be sent; nothing was
 """
 
 from __future__ import annotations
@@ -63,3 +64,10 @@ class RpcErrorResponse(UpstreamError):
         self.code = code
         self.message = message
         self.data = data
+
+
+class ArgumentRefused(UpstreamError):
+    """Its text says which argument, and what to send instead."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, sent=False)

@@ -46,7 +46,7 @@ class Pieces:
     """The pieces of one task's work. The work of all such tasks shares the turns of its loop."""
 
     def __init__(self) -> None:
-        self._turns = _OF_LOOPS.setdefault(asyncio.get_running_loop(), Turns())
+        self._turns = turns_of_loop()
         self._began = time.monotonic()
 
     async def pause(self) -> None:
@@ -54,3 +54,8 @@ class Pieces:
         if time.monotonic() - self._began > PIECE_SECONDS:
             await self._turns.next()
             self._began = time.monotonic()
+
+
+def turns_of_loop() -> Turns:
+    """Those that all work on this loop shares."""
+    return _OF_LOOPS.setdefault(asyncio.get_running_loop(), Turns())

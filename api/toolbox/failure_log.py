@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from api.access.context import WorkspaceContext
@@ -76,3 +77,10 @@ class UncheckedTools:
             self._lines_left -= 1
             detail = safe_line(f"{tool_name}: {problem}", limit=LONGEST_DETAIL)
             log.info("arguments not checked in full", extra={**self._places, "detail": detail})
+
+
+def log_left_out(workspace_id: str, server_id: str, reasons: Mapping[str, int]) -> None:
+    """One line for a list, without anything that its server wrote, which is not redacted yet."""
+    if reasons:
+        detail = "; ".join(f"{count}: {reason}" for reason, count in reasons.items())
+        log.warning("tools left out", extra={"workspace": workspace_id, "server": server_id, "detail": detail})

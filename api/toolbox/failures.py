@@ -17,6 +17,7 @@ from api.toolbox.output.sanitize import clean, one_line, safe_line
 from api.toolbox.output.tool_result import Failure, FailureKind
 from api.toolbox.unavailable_reason import UnavailableReason
 from integrations import (
+    ArgumentRefused,
     FailureCause,
     RpcErrorResponse,
     StatusRefused,
@@ -145,6 +146,8 @@ def without_uncertainty(failure: Failure) -> str:
 def failure_of(error: Problem, redact: Redactor, seconds: float) -> Failure:
     if isinstance(error, CredentialsUnavailable):
         return replace(error.failure, cause=cause_of(error, error.failure.kind))
+    if isinstance(error, ArgumentRefused):
+        return Failure(FailureKind.INVALID_ARGUMENTS, safe_line(f"Error: {error.text}", redact))
     kind, text, retry_after = _kind_and_text(error, redact, seconds)
     is_down = _is_down(error)
     return Failure(kind, text, retry_after, is_down=is_down, is_answer=not is_down, cause=cause_of(error))
@@ -198,7 +201,8 @@ def _kind_and_text(
         case UpstreamTimeout(sent=sent):
             return FailureKind.TIMEOUT, _timed_out(seconds, sent=sent), None
         case Unreachable(sent=sent) | UnreadableResponse(sent=sent):
-            return FailureKind.UPSTREAM_UNAVAILABLE, not_answered(error.text + _maybe_done(sent), redact), None
+            text = f"{error.text} {MAYBE_DONE}" if sent else error.text
+            return FailureKind.UPSTREAM_UNAVAILABLE, not_answered(text, redact), None
         case _:
             return FailureKind.UPSTREAM_UNAVAILABLE, not_answered(error.text, redact), None
 
@@ -238,10 +242,6 @@ def _refusal(error: StatusRefused, redact: Redactor) -> tuple[FailureKind, str, 
 def _seconds(text: str | None) -> float | None:
     """The seconds of `Retry-After`; None for a date, since clocks may differ."""
     return min(float(text), LONGEST_WAIT) if text and _SECONDS.fullmatch(text) else None
-
-
-def _maybe_done(sent: bool) -> str:
-    return f" {MAYBE_DONE}" if sent else ""
 
 
 def generic_description(server_name: str) -> str:

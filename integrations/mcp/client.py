@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Coroutine, Mapping
+from functools import partial
 from http import HTTPStatus
 from itertools import count
 from typing import Any
@@ -16,7 +17,7 @@ from integrations.mcp.exchange import RpcOutcome
 from integrations.mcp.header_mirroring import BadAnnotation, Paths, annotated_paths, argument_headers
 from integrations.mcp.server_requests import NOBODY, Respondent
 from integrations.mcp.session import HEADER_MISMATCH, Era, McpSession, Wait, no_longer_fits, was_refused_unread
-from integrations.mcp.tools import ListedTools, listed
+from integrations.mcp.tools import ListedTools, NextTurn, listed
 
 PATH_BYTES = 400
 STEP_BYTES = 100
@@ -26,7 +27,8 @@ class McpClient:
     """One server with one set of credentials, for concurrent use. Connects for the first request.
 
     Failures are `UpstreamError`s. A request that may have been executed is never sent again.
-    `respondent` answers the requests of servers, which they may make since 2025-03-26.
+    `respondent` answers the requests of servers, which they may make since 2025-03-26. `next_turn` is awaited between
+    the pieces of long work.
     """
 
     def __init__(
@@ -37,13 +39,15 @@ class McpClient:
         *,
         wait: Wait = asyncio.sleep,
         respondent: Respondent = NOBODY,
+        next_turn: NextTurn = lambda: asyncio.sleep(0),
     ) -> None:
         self._site = detection.Endpoint(http, url, count(1), wait, respondent)
         self._era = era
+        self._next_turn = next_turn
         self._connection: McpSession | None = None
         self._connecting = asyncio.Lock()
         self._was_confirmed = False
-        self._paths: dict[str, Paths] = {}
+        self._paths: Mapping[str, Paths] = {}
         self._paths_size = 0
 
     @property
@@ -67,9 +71,10 @@ class McpClient:
 
     async def list_tools(self) -> ListedTools:
         await self._connect()
-        tools = await listed(lambda params: self.call("tools/list", params), with_headers=self._is_modern)
+        list_page = partial(self.call, "tools/list")
+        tools = await listed(list_page, self._next_turn, with_headers=self._is_modern)
         if self._is_modern:
-            self._paths = {tool["name"]: paths for tool in tools.tools if (paths := _paths_of(tool))}
+            self._paths = tools.paths
             self._paths_size = sum(map(_size, self._paths.values()))
         return tools
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, cast
 
 import msgspec
 
 from integrations.errors import UnreadableResponse
 from integrations.json_object import Json
 from integrations.mcp import jsonrpc
-from integrations.mcp.header_mirroring import BadAnnotation, annotated_paths
+from integrations.mcp.header_mirroring import BadAnnotation, Paths, annotated_paths
 
 MAX_PAGES = 100
 MAX_TOOLS = 5000
@@ -22,14 +21,16 @@ MAX_BYTES = 4 * 1024 * 1024
 """The limit for all pages together, equal to that of one response."""
 TIMES_IN_MEMORY = 4
 LONGEST_NAME = 1024
+LONGEST_TOOL = 500_000
+"""In bytes."""
 PIECE_SECONDS = 0.004
 """Then other tasks run."""
 LONGEST_TTL_MS = 24 * 3600 * 1000
 
 ListPage = Callable[[Mapping[str, Any] | None], Awaitable[Json]]
+NextTurn = Callable[[], Awaitable[None]]
+"""To be awaited between pieces of work, so that other tasks run."""
 Scope = Literal["public", "private"]
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -39,19 +40,32 @@ class ListedTools:
     tools: tuple[Json, ...] = ()
     ttl_ms: int | None = None
     scope: Scope = "private"
-    left_out: int = 0
+    reasons: Mapping[str, int] = field(default_factory=dict)
+    """How many tools are left out, by the reason."""
+    paths: Mapping[str, Paths] = field(default_factory=dict, repr=False)
+    """By tool, the arguments that its server wants in headers too."""
+
+    @property
+    def left_out(self) -> int:
+        return sum(self.reasons.values())
 
 
-async def listed(list_page: ListPage, *, with_headers: bool) -> ListedTools:
+async def listed(list_page: ListPage, next_turn: NextTurn, *, with_headers: bool) -> ListedTools:
     """The tools of all pages. `with_headers`: leave out tools with invalid annotations of headers."""
     pages = await _pages(list_page)
     entries = [entry for page in pages for entry in page["tools"]]
     if len(entries) > MAX_TOOLS:
         raise UnreadableResponse(f"The list has more than {MAX_TOOLS} tools.")
-    kept = tuple([entry async for entry in _usable(entries, with_headers=with_headers)])
+    selection = await _selected(entries, next_turn, with_headers=with_headers)
     hints = [ttl for page in pages if (ttl := _ttl(page.get("ttlMs"))) is not None]
     is_public = all(page.get("cacheScope") == "public" for page in pages)
-    return ListedTools(kept, min(hints, default=None), "public" if is_public else "private", len(entries) - len(kept))
+    return ListedTools(
+        tuple(selection.kept),
+        min(hints, default=None),
+        "public" if is_public else "private",
+        selection.reasons,
+        selection.paths,
+    )
 
 
 async def _pages(list_page: ListPage) -> list[Json]:
@@ -78,32 +92,48 @@ async def _page(list_page: ListPage, params: Mapping[str, Any] | None) -> Json:
     return page
 
 
-async def _usable(entries: Sequence[Any], *, with_headers: bool) -> AsyncIterator[Json]:
-    began = time.monotonic()
+@dataclass
+class _Selection:
+    """The tools that are kept of a list, and why others are not. The reasons are ours: what an upstream writes may
+    repeat its credential."""
+
+    kept: list[Json] = field(default_factory=list)
+    paths: dict[str, Paths] = field(default_factory=dict)
+    reasons: Counter[str] = field(default_factory=Counter)
+
+    def take(self, entry: object, *, with_headers: bool) -> None:
+        match entry:
+            case {"name": str(name), **rest} if 0 < len(name) <= LONGEST_NAME:
+                objection = self._mirror(name, entry, rest.get("inputSchema")) if with_headers else None
+            case _:
+                objection = "it has no name, or one that is too long"
+        if objection:
+            self.reasons[objection] += 1
+        else:
+            self.kept.append(cast(Json, entry))
+
+    def _mirror(self, name: str, entry: object, schema: object) -> str | None:
+        """Why the tool is not usable; None if it is."""
+        try:
+            if len(msgspec.json.encode(entry)) > LONGEST_TOOL:
+                return "it is too large"
+            if paths := annotated_paths(schema):
+                self.paths[name] = paths
+        except RecursionError:
+            return "it is nested too deeply"
+        except BadAnnotation as error:
+            return str(error)
+        return None
+
+
+async def _selected(entries: Sequence[Any], next_turn: NextTurn, *, with_headers: bool) -> _Selection:
+    selection, began = _Selection(), time.monotonic()
     for entry in entries:
-        if _is_usable(entry, with_headers=with_headers):
-            yield entry
+        selection.take(entry, with_headers=with_headers)
         if time.monotonic() - began > PIECE_SECONDS:
-            await asyncio.sleep(0)
+            await next_turn()
             began = time.monotonic()
-
-
-def _is_usable(entry: object, *, with_headers: bool) -> bool:
-    match entry:
-        case {"name": str(name), **rest} if 0 < len(name) <= LONGEST_NAME:
-            return not with_headers or _has_good_annotations(name, rest.get("inputSchema"))
-        case _:
-            log.warning("an upstream tool has no name or a name that is too long; it is left out")
-            return False
-
-
-def _has_good_annotations(name: str, schema: object) -> bool:
-    try:
-        annotated_paths(schema)
-    except BadAnnotation as error:
-        log.warning("the upstream tool %r is left out: %s", name[:128], error)
-        return False
-    return True
+    return selection
 
 
 def _ttl(hint: object) -> int | None:

@@ -9,6 +9,7 @@ from api.access.context import WorkspaceContext
 from api.kit.deadline import Deadline
 from api.kit.egress.policy import UrlRefused, check_url
 from api.kit.redaction import NO_SECRETS
+from api.kit.turns import turns_of_loop
 from api.servers.server import Server
 from api.toolbox.failures import CredentialsUnavailable, unavailable
 from api.toolbox.output.conversion import LargeResults
@@ -82,7 +83,7 @@ class McpServers(ServerKind):
             pool=f"{ctx.workspace_id} {server.id} {server.version}",
             seconds=server.timeout_seconds,
         )
-        client = McpClient(http, server.url or "", era)
+        client = McpClient(http, server.url or "", era, next_turn=turns_of_loop().next)
 
         async def keep_era(era: Era) -> None:
             await protocols.keep(server, era)

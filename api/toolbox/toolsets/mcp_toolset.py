@@ -15,7 +15,7 @@ from api.kit.redaction import Redactor
 from api.servers.server import Server
 from api.toolbox.credentials.static import UpstreamCredentials
 from api.toolbox.failure_causes import cause_of
-from api.toolbox.failure_log import UncheckedTools
+from api.toolbox.failure_log import UncheckedTools, log_left_out
 from api.toolbox.output import results
 from api.toolbox.output.conversion import Conversion, LargeResults
 from api.toolbox.output.tool_result import ToolResult
@@ -174,6 +174,7 @@ class McpToolset(Toolset):
     async def _list(self) -> ToolCatalog:
         with Deadline(self._ticker, self.server.timeout_seconds).enforce():
             listed = await self._with_valid_credentials(self._client.list_tools)
+        log_left_out(self._workspace_id, self.server.id, listed.reasons)
         now, redact = self._clock.monotonic(), self._credentials.redact
         unchecked = UncheckedTools(self._workspace_id, self.server.id)
         tools = await ToolCatalog.of(listed, now, redact, _weakly(self._changed_size), unchecked)
