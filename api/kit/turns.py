@@ -23,13 +23,17 @@ class Turns:
 
     async def next(self) -> None:
         """To be awaited before each piece. The pieces are short: a few milliseconds at most."""
+        await self.take()
+
+    def take(self) -> asyncio.Future[None]:
+        """The same for callbacks: done when it is the turn of the piece."""
         loop = asyncio.get_running_loop()
         turn = loop.create_future()
         self._waiting.append(turn)
         if not self._is_scheduled:
             self._is_scheduled = True
             loop.call_soon(self._wake)
-        await turn
+        return turn
 
     def _wake(self) -> None:
         while self._waiting:

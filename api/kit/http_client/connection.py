@@ -11,9 +11,14 @@ from api.kit.deadline import Deadline, Ticker
 from api.kit.http_client.response import ResponseLimits
 from api.kit.http_client.response_parser import ResponseParser
 from api.kit.transport_errors import ConnectionFailed, TransportTimeout
+from api.kit.turns import turns_of_loop
 
 PIECE = 65_536
 """A longer body is written in pieces of this size, so that other tasks run in between."""
+PARSED_PIECE = 32_768
+"""More that arrives at once is parsed in pieces of this size."""
+MANY_PARTS = 256
+"""After a piece with more chunks, everything else runs first."""
 MAX_HELD = 262_144
 """The most that is buffered of a body that arrives faster than it is read."""
 
@@ -22,8 +27,8 @@ class HttpConnection(asyncio.Protocol):
     """Carries one request at a time. Bytes that arrive between requests close it."""
 
     __slots__ = (
-        *("_answer", "_arrivals", "_deadline", "_is_full", "_loop", "_on_lost", "_ticker", "_transport", "_unsent"),
-        *("gone", "idle_since"),
+        *("_answer", "_arrivals", "_deadline", "_end", "_is_full", "_loop", "_on_lost", "_ticker", "_transport"),
+        *("_unparsed", "_unsent", "gone", "idle_since"),
     )
 
     def __init__(self, ticker: Ticker, on_lost: Callable[[HttpConnection], None]) -> None:
@@ -36,6 +41,9 @@ class HttpConnection(asyncio.Protocol):
         self._arrivals = select.poll()
         self._transport: asyncio.Transport | None = None
         self._answer: ResponseParser | None = None
+        self._unparsed = b""
+        self._end: tuple[Exception | None] | None = None
+        """How the connection ended while not all was parsed."""
         self._unsent = memoryview(b"")
         self._is_full = False
 
@@ -70,7 +78,8 @@ class HttpConnection(asyncio.Protocol):
         self._ticker.remove(self)
         if answer is not None:
             answer.leave()
-            if answer.is_reusable and self._is_open and not self._unsent and not self._is_full:
+            is_idle = not (self._unparsed or self._unsent or self._is_full)
+            if answer.is_reusable and self._is_open and is_idle:
                 return True
         self.abort()
         return False
@@ -91,6 +100,13 @@ class HttpConnection(asyncio.Protocol):
         if answer is None:
             self.abort()
             return
+        if self._unparsed or (len(data) > PARSED_PIECE and answer.may_be_chunked):
+            self._unparsed += data
+            self._parse_on()
+        else:
+            self._feed(answer, data)
+
+    def _feed(self, answer: ResponseParser, data: bytes) -> None:
         answer.feed(data)
         if answer.is_complete:
             self._ticker.remove(self)
@@ -100,17 +116,43 @@ class HttpConnection(asyncio.Protocol):
             self._transport.pause_reading()
             answer.eased = self._read_on
 
+    def _parse_on(self, _turn: object = None) -> None:
+        """Of many small chunks, a piece in each turn: all connections share the turns."""
+        while (answer := self._answer) is not None and answer.error is None and self._unparsed:
+            parts = answer.parts
+            piece, self._unparsed = self._unparsed[:PARSED_PIECE], self._unparsed[PARSED_PIECE:]
+            self._feed(answer, piece)
+            if self._unparsed and answer.parts - parts > MANY_PARTS:
+                if self._transport is not None:
+                    self._transport.pause_reading()
+                turns_of_loop().take().add_done_callback(self._parse_on)
+                return
+        self._unparsed = b""
+        if answer is not None:
+            self._parsed(answer)
+
+    def _parsed(self, answer: ResponseParser) -> None:
+        if self._end is not None:
+            answer.connection_closed(self._end[0])
+        elif answer.eased is None:
+            self._read_on()
+
+    def _finish(self, error: Exception | None) -> None:
+        if self._unparsed:
+            self._end = self._end or (error,)
+        elif self._answer is not None:
+            self._answer.connection_closed(error)
+
     def eof_received(self) -> None:
-        if self._answer is not None:
-            self._answer.connection_closed(None)
-        self.abort()
+        self._finish(None)
+        if self._transport is not None:
+            self._transport.abort()
 
     def connection_lost(self, error: Exception | None) -> None:
         self._transport = None
         self._unsent = memoryview(b"")
         self._ticker.remove(self)
-        if self._answer is not None:
-            self._answer.connection_closed(error)
+        self._finish(error)
         self._on_lost(self)
         self.gone.set_result(None)
 
@@ -136,5 +178,5 @@ class HttpConnection(asyncio.Protocol):
             self._loop.call_soon(self._write_on)
 
     def _read_on(self) -> None:
-        if self._transport is not None and not self._transport.is_closing():
+        if self._transport is not None and not self._transport.is_closing() and not self._unparsed:
             self._transport.resume_reading()

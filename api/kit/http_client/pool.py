@@ -12,7 +12,7 @@ from api.kit.http_client.connection import HttpConnection
 from api.kit.http_client.dialer import CONNECT_SECONDS, Dialer
 from api.kit.http_client.request_head import origin_lines
 from api.kit.transport_errors import ConnectionFailed
-from api.kit.turns import Turns
+from api.kit.turns import turns_of_loop
 
 MAX_CONNECTIONS = 64
 """The most connections of one pool."""
@@ -165,7 +165,7 @@ class ConnectionPools(OrderedDict[tuple[str, str, int, str], ConnectionPool]):
         self._most = most
         self._loop = asyncio.get_running_loop()
         self.ticker = Ticker(self._loop)
-        self.turns = Turns()
+        self.turns = turns_of_loop()
         self._sweeping: asyncio.TimerHandle | None = None
         self._is_closed = False
 

@@ -24,15 +24,17 @@ ErrorTranslator = Callable[[TransportError], Exception]
 
 @dataclass(frozen=True, slots=True)
 class ResponseLimits:
-    """In bytes: the head, the body as it comes, the body decoded; and how many decoded bytes one byte may become."""
+    """In bytes: the head, the body as it comes, the body decoded. How many decoded bytes one byte may become; and how
+    many chunks a body may have beyond one for every sixteen bytes."""
 
     head: int = 65_536
     wire: int = 8 * 1024 * 1024
     decoded: int = 8 * 1024 * 1024
     ratio: int = 100
+    chunks: int = 65_536
 
 
-ENDLESS = ResponseLimits(wire=sys.maxsize, decoded=sys.maxsize)
+ENDLESS = ResponseLimits(wire=sys.maxsize, decoded=sys.maxsize, chunks=sys.maxsize)
 """For a stream whose parts the caller limits."""
 
 

@@ -16,6 +16,8 @@ MAX_FIELD = 16_384
 MAX_INFORMATIONAL = 16
 OVERHEAD = 4 * 1024 * 1024
 """The limit for chunk sizes, extensions and line breaks, beyond the body."""
+USUAL_CHUNK = 16
+"""In bytes: what the chunks of a long body have on average, at least. A server may send events as short as that."""
 HEAD_END = b"\r\n\r\n"
 CONTINUE, SWITCHING_PROTOCOLS, FIRST_FINAL_STATUS = 100, 101, 200
 
@@ -29,17 +31,9 @@ class ResponseParser:
 
     __slots__ = (
         *("status", "reason", "headers", "has_head", "is_complete", "held", "error", "eased"),
-        *(
-            "_chunks",
-            "_fields",
-            "_follows",
-            "_head_size",
-            "_informational",
-            "_is_bodiless",
-            "_keeps_alive",
-            "_max_head",
-        ),
-        *("_loop", "_most", "_parser", "_raw", "_tail", "_until_close", "_waiter"),
+        *("may_be_chunked", "parts"),
+        *("_body", "_chunks", "_fields", "_follows", "_head_size", "_informational", "_is_bodiless", "_keeps_alive"),
+        *("_loop", "_max_chunks", "_max_head", "_most", "_parser", "_raw", "_tail", "_until_close", "_waiter"),
     )
 
     def __init__(self, loop: asyncio.AbstractEventLoop, limits: ResponseLimits, *, is_bodiless: bool) -> None:
@@ -51,12 +45,16 @@ class ResponseParser:
         self.error: TransportError | None = None
         self.eased: Callable[[], None] | None = None
         """Called once the buffered body has been consumed; resumes reading."""
+        self.parts = 0
+        """Of the body, as they were parsed: the work that it has been."""
+        self.may_be_chunked = True
         self._loop = loop
+        self._max_chunks = limits.chunks
         self._max_head = limits.head
         self._most = limits.head + limits.wire + OVERHEAD
         self._is_bodiless = is_bodiless
         self._chunks: list[bytes] = []
-        self._fields = self._head_size = self._informational = self._raw = 0
+        self._body = self._fields = self._head_size = self._informational = self._raw = 0
         self._tail = b""
         self._follows = self._keeps_alive = self._until_close = False
         self._waiter: asyncio.Future[None] | None = None
@@ -199,6 +197,7 @@ class ResponseParser:
             self._refuse(MalformedResponse("sent in an unknown transfer coding"))
         self.status = status
         self.has_head = True
+        self.may_be_chunked = coding is not None
         self._until_close = coding is None and "content-length" not in self.headers
         if self._is_bodiless:
             self.on_message_complete()
@@ -214,6 +213,10 @@ class ResponseParser:
         if not self.is_complete:
             self._chunks.append(data)
             self.held += len(data)
+            self._body += len(data)
+            self.parts += 1
+            if self.parts > self._max_chunks + self._body // USUAL_CHUNK:
+                self._refuse(ResponseTooLarge(f"{self.parts} chunks for {self._body} bytes"))
 
     def on_message_complete(self) -> None:
         if self.has_head:
