@@ -11,15 +11,15 @@ from integrations import Service
 
 def environment_problems(given: Collection[str], services: Iterable[Service]) -> list[str]:
     """Sentences that name the variable and what to do. `given`: the names of the variables that are set."""
-    return [*_unknown(given), *_half_set_apps(given, services)]
+    return [*unknown_settings(given), *_half_set_apps(given, services)]
 
 
-def _unknown(given: Collection[str]) -> Iterator[str]:
+def unknown_settings(given: Collection[str]) -> Iterator[str]:
     known = Settings.variables()
     for name in sorted(name for name in given if name.startswith(PREFIX) and name not in known):
         similar = difflib.get_close_matches(name[:64], known, n=1)
         advice = f"did you mean {similar[0]}?" if similar else "docs/configuration.md names all settings."
-        yield f"{name}: is not a setting and has no effect; {advice}"
+        yield f"{name} is not a setting and has no effect; {advice}"
 
 
 def _half_set_apps(given: Collection[str], services: Iterable[Service]) -> Iterator[str]:
@@ -30,4 +30,4 @@ def _half_set_apps(given: Collection[str], services: Iterable[Service]) -> Itera
         half = [name for name in pair if name in given]
         if len(half) == 1:
             missing = pair[1] if half == [pair[0]] else pair[0]
-            yield f"{missing}: is not set, but {half[0]} is; {service.title} needs both to connect by OAuth."
+            yield f"{missing} is not set, but {half[0]} is; {service.title} needs both to connect by OAuth."

@@ -85,9 +85,12 @@ def test_a_misspelled_setting_and_a_half_set_app_are_named_without_their_values(
     output = run("doctor", "--offline", PLUGBOARD_WORKRES="s3cret-1", SLACK_OAUTH_CLIENT_SECRET="s3cret-2")
 
     one, two = levels(output)["warning"]
-    assert one == "settings: PLUGBOARD_WORKRES: is not a setting and has no effect; did you mean PLUGBOARD_WORKERS?"
-    assert two.startswith("settings: SLACK_OAUTH_CLIENT_ID: is not set, but SLACK_OAUTH_CLIENT_SECRET is;")
+    assert one == "settings: PLUGBOARD_WORKRES is not a setting and has no effect; did you mean PLUGBOARD_WORKERS?"
+    assert two.startswith("settings: SLACK_OAUTH_CLIENT_ID is not set, but SLACK_OAUTH_CLIENT_SECRET is;")
     assert "s3cret" not in output
+    (apps,) = [text for text in levels(output)["ok"] if text.startswith("OAuth apps: none. Not set, ")]
+    assert "LINEAR_OAUTH_CLIENT_ID" in apps
+    assert "Slack" not in apps  # the warning says what is missing
 
 
 def test_a_root_key_that_does_not_open_the_data_keys_is_an_error(run: Run, capsys: pytest.CaptureFixture[str]) -> None:

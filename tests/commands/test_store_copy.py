@@ -3,10 +3,10 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
-import threading
+import subprocess
+import sys
 import uuid
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
 import httpx2
@@ -24,8 +24,14 @@ from tests.commands.conftest import Run
 from tests.fakes.postgres import PostgresServer
 from tests.harness import served
 
+CHANGE_WHILE_COPYING = """
+CREATE TRIGGER changing AFTER INSERT ON items WHEN NEW.sk = 'REVISION' BEGIN
+    UPDATE items SET version = version + 1 WHERE pk = NEW.pk AND sk = NEW.sk;
+END
+"""
 GOOD_KEY = "test:bHVrzZ1Yp0b6mYtqv3cJx8Q9sWfKd2RgTnUoAiEhLjM="
 OTHER_KEY = "other:bHVrzZ1Yp0b6mYtqv3cJx8Q9sWfKd2RgTnUoAiEhLjM="
+STOP_FIRST = "Stop all servers first: what they write from now on is not copied.\n"
 SERVER = {
     "name": "Weather",
     "url": "https://api.example.com/mcp",
@@ -111,7 +117,8 @@ def test_a_copy_holds_the_same_items_and_serves_them(installation: Installation,
 
     before, after = (items(tmp_path / folder / DATABASE) for folder in ("var", "there"))
     assert before == after
-    assert output == f"{len(before)} items are in sqlite as they were in sqlite. The servers may start.\n"
+    copied = f"{len(before)} items are in sqlite as they were in sqlite. The servers may start.\n"
+    assert output == STOP_FIRST + copied
     there = Settings(data_dir=tmp_path / "there", root_key=Secret(GOOD_KEY))
     assert installation.served_servers(there) == installation.servers
 
@@ -145,8 +152,7 @@ def test_an_interrupted_copy_is_not_served_and_goes_on(installation: Installatio
 
 def mark_as_unfinished(installation: Installation, database: Path) -> None:
     """The state of a run that was killed: a mark, a missing item, an old item, and one that was deleted since."""
-    with stopped_copy(installation):
-        pass
+    stop_a_copy(installation)
     (tail,) = [row for row in items(database) if str(row[1]) == "META"]
     connection = sqlite3.connect(database)
     connection.execute("DELETE FROM items WHERE sk = 'REVISION'")
@@ -156,43 +162,65 @@ def mark_as_unfinished(installation: Installation, database: Path) -> None:
     connection.close()
 
 
-@contextmanager
-def stopped_copy(installation: Installation) -> Iterator[None]:
-    """A run that ends in its verification, because the source changes all the time."""
-    is_done, has_started = threading.Event(), threading.Event()
-
-    def change() -> None:
-        connection = sqlite3.connect(installation.folder / "var" / DATABASE, isolation_level=None, timeout=30)
-        number = 0
-        while not is_done.is_set():
-            number += 1
-            connection.execute("INSERT OR REPLACE INTO items VALUES ('AUDIT#x', 'changing', ?, NULL, '{}')", (number,))
-            has_started.set()
-        connection.execute("DELETE FROM items WHERE sk = 'changing'")
-        connection.close()
-
-    there = installation.folder / "there" / DATABASE
-    connection = sqlite3.connect(there)
+def stop_a_copy(installation: Installation) -> None:
+    """A run that ends in its verification, because an item changes in the meantime."""
+    connection = sqlite3.connect(installation.folder / "there" / DATABASE)
     connection.execute("DELETE FROM items")
+    connection.execute(CHANGE_WHILE_COPYING)
     connection.commit()
     connection.close()
-    thread = threading.Thread(target=change)
-    thread.start()
-    assert has_started.wait(30)
-    try:
-        with pytest.raises(SystemExit, match="stop all servers of the source and run the command again"):
+    with pytest.raises(SystemExit, match="stop all servers of the source and run the command again"):
+        installation.copy(installation.target())
+    connection = sqlite3.connect(installation.folder / "there" / DATABASE)
+    connection.execute("DROP TRIGGER changing")
+    connection.commit()
+    connection.close()
+
+
+def test_a_copy_waits_for_the_servers_of_both_stores(installation: Installation, tmp_path: Path) -> None:
+    installation.copy(installation.target(), "--dry-run")  # makes the database of the target
+    there = Settings(data_dir=tmp_path / "there", root_key=Secret(GOOD_KEY))
+    for open_settings in (installation.settings, there):
+        database = open_settings.data_dir / DATABASE
+        before = items(tmp_path / "there" / DATABASE)
+        store = SqliteStore(database)
+        try:
+            with pytest.raises(SystemExit, match=f"another process has {database} open, such as a server. Stop it"):
+                installation.copy(installation.target())
+            dry = installation.copy(installation.target(), "--dry-run")
+        finally:
+            asyncio.run(store.close())
+        assert f"{STOP_FIRST}Before the copy: another process has {database} open" in dry
+        assert dry.endswith(" items would be copied from sqlite to sqlite.\n")
+        assert items(tmp_path / "there" / DATABASE) == before == []
+
+    assert installation.copy(installation.target()).endswith("The servers may start.\n")
+
+
+def test_a_store_that_another_process_has_open_is_not_copied(installation: Installation, tmp_path: Path) -> None:
+    database = tmp_path / "var" / DATABASE
+    code = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('SELECT 1 FROM items'); print(); input()"
+    command = [sys.executable, "-c", code, str(database)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        with pytest.raises(SystemExit, match=f"another process has {database} open"):
             installation.copy(installation.target())
-        yield
-    finally:
-        is_done.set()
-        thread.join()
+        process.communicate(b"\n", timeout=30)
+
+    assert installation.copy(installation.target()).endswith("The servers may start.\n")
+
+
+def test_a_misspelled_setting_of_the_other_store_is_named(installation: Installation) -> None:
+    with pytest.raises(SystemExit, match=r"PLUGBOARD_DATADIR is not a setting .* did you mean PLUGBOARD_DATA_DIR"):
+        installation.copy(installation.target(PLUGBOARD_DATADIR="/x"))
 
 
 def test_a_dry_run_copies_nothing(installation: Installation, tmp_path: Path) -> None:
     output = installation.copy(installation.target(), "--dry-run")
 
     count = len(items(tmp_path / "var" / DATABASE))
-    assert output == f"{count} items would be copied from sqlite to sqlite.\n"
+    assert output == f"{STOP_FIRST}{count} items would be copied from sqlite to sqlite.\n"
     assert items(tmp_path / "there" / DATABASE) == []
 
 

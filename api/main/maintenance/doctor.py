@@ -110,6 +110,7 @@ def _services(settings: Settings) -> Iterator[Finding]:
         f"{service.title} ({service.client_id_variable}, {service.client_secret_variable})"
         for service in by_oauth
         if service.env_prefix not in settings.oauth_apps
+        and not settings.given & {service.client_id_variable, service.client_secret_variable}  # half-set: a warning
     ]
     lacking = f" Not set, so these cannot be connected by OAuth: {', '.join(without)}." if without else ""
     yield Finding("ok", "OAuth apps", f"{', '.join(with_app) or 'none'}.{lacking}")

@@ -24,9 +24,10 @@ from api.kit.crypto.envelope import CannotOpen
 from api.kit.storage.dynamodb.scan import ScannableDynamoStore
 from api.kit.storage.dynamodb.store import dynamo_client
 from api.kit.storage.postgres.store import PostgresStore
-from api.kit.storage.sqlite import SqliteStore
+from api.kit.storage.sqlite import SqliteStore, is_in_use
 from api.kit.storage.store import MAX_WRITE_BYTES, Always, Delete, Item, Key, Put, ScannableStore, Store
 from api.main.container import COPY_MARK, DATABASE, KEY_FILE, data_dir, open_postgres, open_root_keys
+from api.main.environment_check import unknown_settings
 from api.main.settings import InvalidSetting, Settings
 
 PAGE = 100
@@ -34,6 +35,7 @@ PROGRESS_EVERY = 10_000
 SOON_SECONDS = 3600
 """Items that expire sooner are copied but not compared: they may vanish from one store first."""
 MODULUS = 2**256
+STOP_FIRST = "Stop all servers first: what they write from now on is not copied."
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +51,10 @@ class Content:
 
 
 async def store_copy(settings: Settings, args: argparse.Namespace) -> None:
-    target_settings = Settings.from_environment(read_environment_file(args.to))
+    target_settings = _target_settings(args.to)
     _refuse_the_same_store(settings, target_settings)
+    _print(STOP_FIRST)
+    _refuse_stores_in_use(settings, target_settings, is_dry_run=args.dry_run)
     async with _opened(settings, is_source=True) as source, _opened(target_settings, is_source=False) as target:
         await _check_keys(source, target_settings)
         mark = await _require_own_copy(source, target)
@@ -80,11 +84,30 @@ def read_environment_file(path: Path) -> dict[str, str]:
     return {name.strip(): "".join(shlex.split(text)) for name, _, text in pairs}
 
 
+def _target_settings(path: Path) -> Settings:
+    given = read_environment_file(path)
+    if unknown := list(unknown_settings(given)):
+        raise InvalidSetting("--to", f"{path}: {' '.join(unknown)}")
+    return Settings.from_environment(given)
+
+
 def _refuse_the_same_store(source: Settings, target: Settings) -> None:
     if source.store != target.store:
         return
     if _place(source) == _place(target):
         raise InvalidSetting("--to", "the file names the store that is to be copied.")
+
+
+def _refuse_stores_in_use(*both: Settings, is_dry_run: bool) -> None:
+    """Only SQLite shows who else has it open."""
+    for settings in both:
+        database = settings.data_dir / DATABASE
+        if settings.store != "sqlite" or not database.exists() or not is_in_use(database):
+            continue
+        text = f"another process has {database.absolute()} open, such as a server. Stop it, then run the command again."
+        if not is_dry_run:
+            raise InvalidSetting("PLUGBOARD_DATA_DIR", text)
+        _print(f"Before the copy: {text}")
 
 
 def _place(settings: Settings) -> tuple[object, ...]:
