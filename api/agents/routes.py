@@ -32,7 +32,7 @@ from api.http.operations import (
     put,
 )
 from api.http.pagination import PAGES, PAGING, Paging
-from api.http.query import ORDER, is_newest_first, query_text, text_parameter
+from api.http.query import ORDER, id_parameter, is_newest_first, query_id, query_text, text_parameter
 from api.http.request import AnyRequest
 from api.http.responses import StoredResponse, created, item
 from api.http.selection import select
@@ -43,13 +43,13 @@ TAG = "Agents"
 MANY = TypeAdapter(list[AgentView])
 FILTERS = (
     text_parameter("q", "Only agents with this text in name or description, in any case."),
-    text_parameter("server", "Only agents that enable the server with this id."),
+    id_parameter("server", "Only agents that enable the server with this id.", "server"),
 )
 
 
 def agent_filter(request: AnyRequest) -> Callable[[Agent], bool] | None:
     """None if the request has no filter."""
-    text, server = query_text(request, "q"), query_text(request, "server")
+    text, server = query_text(request, "q"), query_id(request, "server", "server")
     if text is None and server is None:
         return None
     part = (text or "").casefold()

@@ -28,6 +28,24 @@ class Action(StrEnum):
     TOOL_CALLED = "tool.called"
 
 
+class Outcome(StrEnum):
+    """How a tool call ended. The values are part of the API; records of earlier versions have no others."""
+
+    OK = "ok"
+    TOOL_ERROR = "tool_error"
+    INVALID_ARGUMENTS = "invalid_arguments"
+    NOT_CONNECTED = "not_connected"
+    RECONNECT_REQUIRED = "reconnect_required"
+    RATE_LIMITED = "rate_limited"
+    UPSTREAM_UNAVAILABLE = "upstream_unavailable"
+    UPSTREAM_REFUSED = "upstream_refused"
+    TIMEOUT = "timeout"
+    NOT_FOUND = "not_found"
+    NOT_ALLOWED = "not_allowed"
+    DISABLED = "disabled"
+    ABANDONED = "abandoned"
+
+
 @dataclass(frozen=True, slots=True)
 class AuditEvent:
     """A configuration change: the action, its target, and the names of the changed fields, never their values.
@@ -61,7 +79,7 @@ class ToolCallRecord(NamedTuple):
     tool: str
     """The upstream name; for the generic tool, the method."""
     outcome: str
-    """`ok`, `tool_error`, or the kind of failure."""
+    """An `Outcome`."""
     milliseconds: int
     actor_type: str
     client_address: str | None = None

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, WithJsonSchema
 
-from api.audit.events import Action
+from api.audit.events import Action, Outcome
 from api.audit.repository import AuditRecord
 from api.http.models import ResponseModel, Timestamp
 
@@ -14,6 +14,7 @@ _TEXT, _NUMBER = WithJsonSchema({"type": "string"}), WithJsonSchema({"type": "in
 
 # Records of a later version may have others.
 _ACTION = WithJsonSchema({"type": "string", "enum": [action.value for action in Action]})
+_OUTCOME = WithJsonSchema({"type": "string", "enum": [outcome.value for outcome in Outcome]})
 
 
 def _of_calls(description: str) -> Any:
@@ -50,7 +51,7 @@ class AuditView(ResponseModel):
     )
     agent_id: Annotated[str | None, _TEXT] = _of_calls("the agent that offers the tool.")
     tool: Annotated[str | None, _TEXT] = _of_calls("the tool's upstream name; for the generic tool, the method.")
-    outcome: Annotated[str | None, _TEXT] = _of_calls(
+    outcome: Annotated[str | None, _OUTCOME] = _of_calls(
         "`ok`, `tool_error` (the tool reported an error), the kind of failure, `not_found`, `not_allowed` (outside of "
         "the agent's rule), `disabled` (the server), or `abandoned` (the caller left)."
     )

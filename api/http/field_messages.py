@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from functools import cache
 from typing import Any, get_args
@@ -36,11 +37,19 @@ MESSAGES: Mapping[str, str] = {
     "finite_number": "Must be a finite number.",
     "greater_than_equal": "Must be at least {ge}.",
     "less_than_equal": "Must be at most {le}.",
-    "enum": "Must be {expected}.",
-    "literal_error": "Must be {expected}.",
     "value_error": "{error}",
 }
+_QUOTED = re.compile("'([^']*)'")
 _KNOWN_TO_PYDANTIC = frozenset(get_args(ErrorType))
+
+
+def choice_message(value: object, choices: Iterable[str]) -> str:
+    """For a value that is none of the choices, with the likeliest one."""
+    known = {choice.lower(): choice for choice in choices}
+    plain = value.strip().lower() if isinstance(value, str) and len(value) <= LONGEST_NAME else ""
+    near = [plain] if plain in known else get_close_matches(plain, known, 1, NEAR)
+    hint = "" if not near else f" Use `{known[plain]}`." if plain in known else f" Did you mean `{known[near[0]]}`?"
+    return f"Must be one of {', '.join(f'`{choice}`' for choice in known.values())}.{hint}"
 
 
 def message_of(model: type[BaseModel], error: Any) -> str:
@@ -48,6 +57,8 @@ def message_of(model: type[BaseModel], error: Any) -> str:
     kind, context = error["type"], error.get("ctx", {})
     if kind == "extra_forbidden":
         return _unknown_field(model, error["loc"])
+    if kind in ("enum", "literal_error"):
+        return choice_message(error["input"], _QUOTED.findall(context["expected"]))
     if kind not in _KNOWN_TO_PYDANTIC:  # our own
         return str(error["msg"])
     message = PATTERN_MESSAGES.get(context.get("pattern")) or MESSAGES.get(kind)

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 
 from api.errors import ValidationFailed
+from api.http.field_messages import choice_message
 from api.http.operations import Parameter
 from api.http.request import AnyRequest
+from api.kit.ids import id_pattern
 
 LONGEST_TEXT = 200
 
 
 def text_parameter(name: str, description: str) -> Parameter:
     return Parameter(name, description, {"type": "string", "minLength": 1, "maxLength": LONGEST_TEXT})
+
+
+def id_parameter(name: str, description: str, of: str) -> Parameter:
+    return Parameter(name, description, {"type": "string", "pattern": id_pattern(of)})
 
 
 def choice_parameter(name: str, description: str, choices: Iterable[str]) -> Parameter:
@@ -27,10 +34,19 @@ def query_text(request: AnyRequest, name: str) -> str | None:
     return text
 
 
+def query_id(request: AnyRequest, name: str, of: str) -> str | None:
+    """The id of an object of this kind, which need not exist."""
+    text = query_text(request, name)
+    if text is not None and not re.fullmatch(id_pattern(of), text):
+        article = "an" if of[0] in "aeiou" else "a"
+        raise ValidationFailed.at(name, f"Must be {article} {of}'s id, of the form `{of}_…`, not its name or slug.")
+    return text
+
+
 def query_choice(request: AnyRequest, name: str, choices: Collection[str]) -> str | None:
     choice = request.query_params.get(name)
     if choice is not None and choice not in choices:
-        raise ValidationFailed.at(name, f"Must be one of: {', '.join(choices)}.")
+        raise ValidationFailed.at(name, choice_message(choice, choices))
     return choice
 
 

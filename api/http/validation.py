@@ -38,7 +38,7 @@ def validate(model: type[InputType], value: object) -> InputType:
 
 
 def invalid(model: type[RequestModel], error: ValidationError) -> ValidationFailed:
-    details = error.errors(include_input=False, include_url=False)[:MAX_ERRORS]
+    details = error.errors(include_url=False)[:MAX_ERRORS]  # no message repeats an input
     errors = [FieldError(_path(detail["loc"]), _message(model, detail)) for detail in details]
     return ValidationFailed("See `errors` for what to change.", errors=errors)
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from api.http.query import choice_parameter, query_choice, query_text, text_parameter
 from api.http.request import AnyRequest
-from api.servers.server import AuthType, Server, ServerState
+from api.servers.server import EXTERNAL, AuthType, Server, ServerState
+from integrations import services
 
 BOOLEANS = ("true", "false")
 FILTERS = (
@@ -24,7 +25,7 @@ FILTERS = (
 
 def server_filter(request: AnyRequest) -> Callable[[Server], bool] | None:
     """None if the request has no filter."""
-    text, service = query_text(request, "q"), query_text(request, "serviceType")
+    text, service = query_text(request, "q"), query_choice(request, "serviceType", [EXTERNAL, *services()])
     auth_type = query_choice(request, "authType", list(AuthType))
     enabled = query_choice(request, "enabled", BOOLEANS)
     state = query_choice(request, "state", list(ServerState))

@@ -108,7 +108,9 @@ _GRANT = Field(
 
 def _explain_auth_type(value: object) -> object:
     if slip := auth_type_slip(value):
-        raise PydanticCustomError("auth_type", "Must be `none`, `header`, `basic` or `oauth`. {slip}", {"slip": slip})
+        raise PydanticCustomError(
+            "auth_type", "Must be one of `none`, `header`, `basic`, `oauth`. {slip}", {"slip": slip}
+        )
     return value
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from api.access.context import WorkspaceContext
 from api.agents.agent import Agent
 from api.agents.service import AgentService
+from api.audit.events import Outcome
 from api.errors import NotFound
 from api.kit.deadline import Deadline
 from api.servers.server import Server
@@ -22,7 +23,7 @@ from api.toolbox.missing_tools import missing_tool_text
 from api.toolbox.output.tool_result import ToolResult
 from api.toolbox.runtime import ToolRuntime
 from api.toolbox.toolsets.toolset import ToolCall, UnknownTool
-from api.toolbox.wrappers.call_recorder import DISABLED, NOT_ALLOWED, call_record, recorded_name
+from api.toolbox.wrappers.call_recorder import call_record, recorded_name
 
 LIST_SECONDS = 10.0
 
@@ -93,7 +94,11 @@ class ToolboxService:
         """A call of a server that the agent enables, of a tool that it may not call."""
         if (share := toolbox.owner(name)) is None:
             return
-        runtime, server, outcome = self._runtime, share.server, NOT_ALLOWED if share.server.enabled else DISABLED
+        runtime, server, outcome = (
+            self._runtime,
+            share.server,
+            Outcome.NOT_ALLOWED if share.server.enabled else Outcome.DISABLED,
+        )
         tool, now = recorded_name(share, name, arguments, None), runtime.clock.now()
         runtime.call_log.add(call_record(self._ctx, server, toolbox.agent.id, tool, outcome, now, 0))
 

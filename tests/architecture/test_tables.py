@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from api.access.principal import Scope
-from api.audit.events import Action
+from api.audit.events import Action, Outcome
 from api.audit.repository import RecordKind
 from api.connections.consent.html import FAILURES
 from api.errors import AppError
@@ -23,7 +23,6 @@ from api.toolbox.health import Status
 from api.toolbox.listing.client_formats import Format
 from api.toolbox.output.tool_result import NEVER_DONE, FailureKind
 from api.toolbox.unavailable_reason import UnavailableReason
-from api.toolbox.wrappers.call_recorder import ABANDONED, NOT_FOUND
 from tests.architecture.modules import modules
 from tests.architecture.test_imports import LEVELS
 from tests.architecture.test_repository import variables_read
@@ -88,7 +87,7 @@ def test_every_kind_of_record_and_outcome_of_a_call_is_named() -> None:
     named = code_in(API.section("Audit trail"))
 
     assert {f"?kind={kind}" for kind in RecordKind} <= set(named)
-    assert {"ok", "tool_error", NOT_FOUND, ABANDONED} <= set(named)
+    assert {Outcome.OK, Outcome.TOOL_ERROR, Outcome.NOT_FOUND, Outcome.ABANDONED} <= set(named)
 
 
 def test_every_field_of_a_server_is_explained_with_its_default() -> None:

@@ -17,17 +17,19 @@ from hypothesis import strategies as st
 
 from api.audit.call_log import CallLog
 from api.audit.call_packing import SPAN_SECONDS
-from api.audit.events import ToolCallRecord
+from api.audit.events import Outcome, ToolCallRecord
 from api.audit.repository import AuditRecord, AuditRepository, RecordKind, add_record
 from api.kit.clock import SystemClock, rfc3339
 from api.kit.ids import random_text
 from api.kit.storage.sqlite import SqliteStore
 from api.kit.storage.store import Store
 from api.main.container import build_container
+from api.toolbox.output.tool_result import FailureKind
 from tests.audit.test_call_packing import CALL
 from tests.harness import Workspace, error_paths
 
 CHANGE = AuditRecord("", "server.updated", "server", "server_1", "Weather API", "api_key", "key_1", "CI", "")
+TOOL_NAMES = ("get_weather", "mcp_weather_get_weather", "mcp_rain_today", "mcp_weather_get")
 DAY = 24 * 3600.0
 A_MILLISECOND = 0.002  # in which order two are that are closer is chance; once more for the rounding
 ABOUT_A_MONTHS_END = 1_801_440_000.0  # 2027-02-01
@@ -83,6 +85,30 @@ def test_a_call_is_listed_with_actor_tool_and_outcome(any_workspace: Workspace) 
         "milliseconds": 30_000,
     }
     assert len(record["id"]) <= 40
+
+
+def test_calls_are_found_by_the_name_that_agents_use(workspace: Workspace) -> None:
+    record_calls(workspace, [tool_call(workspace, 1), tool_call(workspace, 2, tool="mcp_rain_today")])
+
+    found = {tool: [record["tool"] for record in all_pages(workspace, f"tool={tool}")] for tool in TOOL_NAMES}
+
+    assert found == {
+        "get_weather": ["get_weather"],
+        "mcp_weather_get_weather": ["get_weather"],
+        "mcp_rain_today": ["mcp_rain_today"],
+        "mcp_weather_get": [],
+    }
+
+
+def test_calls_are_found_by_each_outcome(workspace: Workspace) -> None:
+    record_calls(workspace, [tool_call(workspace, number, outcome=each) for number, each in enumerate(Outcome)])
+
+    for each in Outcome:
+        assert [record["outcome"] for record in all_pages(workspace, f"outcome={each}")] == [each]
+
+
+def test_each_kind_of_failure_is_an_outcome() -> None:
+    assert {kind.value for kind in FailureKind} < {outcome.value for outcome in Outcome}
 
 
 def test_records_of_changes_omit_the_fields_of_calls(workspace: Workspace) -> None:

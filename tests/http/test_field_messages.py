@@ -57,7 +57,7 @@ def test_an_unknown_field_of_a_change_is_answered_with_its_fields(workspace: Wor
         ("timeoutSeconds", 1.5, "Must be a whole number."),
         ("timeoutSeconds", 0, "Must be at least 1."),
         ("timeoutSeconds", 10**30, "Must be at most 30."),
-        ("exposure", "all", "Must be 'both', 'generic' or 'tools'."),
+        ("exposure", "all", "Must be one of `both`, `generic`, `tools`."),
         ("config", "Bearer canary", "Must be a JSON object."),
     ],
 )

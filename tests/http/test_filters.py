@@ -107,6 +107,43 @@ def test_audit_records_are_filtered(workspace: Workspace) -> None:
     assert len(actions("since=0001-01-01T00:00:00Z&until=9999-12-31T23:59:59Z")) == len(actions(""))
 
 
+@pytest.mark.parametrize(
+    ("path", "query", "message"),
+    [
+        ("servers", "serviceType=linaer", "Must be one of `external`, {services}. Did you mean `linear`?"),
+        ("servers", "authType=NONE", "Must be one of `none`, `header`, `basic`, `oauth`. Use `none`."),
+        ("audit", "outcome=tool_eror", "Must be one of `ok`, `tool_error`, {}Did you mean `tool_error`?"),
+        ("audit", "outcome=fail", "Must be one of `ok`, `tool_error`, {}`abandoned`."),
+        ("audit", "server=weather", "Must be a server's id, of the form `server_…`, not its name or slug."),
+        ("audit", "agent=Support", "Must be an agent's id, of the form `agent_…`, not its name or slug."),
+        ("agents", "server=weather", "Must be a server's id, of the form `server_…`, not its name or slug."),
+        ("audit", "since=2027-01-02T00:00:00Z&until=2027-01-01T00:00:00Z", "Must not be before `since`."),
+    ],
+)
+def test_a_mistyped_value_of_a_filter_is_refused(workspace: Workspace, path: str, query: str, message: str) -> None:
+    response = workspace.admin.get(f"{getattr(workspace, path)}?{query}")
+
+    assert response.status_code == 422, response.text
+    (error,) = response.json()["errors"]
+    assert f"{error['path']}=" in query
+    begin, _, end = message.partition("{")
+    assert error["message"].startswith(begin)
+    assert error["message"].endswith(end.partition("}")[2])
+
+
+def test_the_ids_of_deleted_objects_are_values_of_filters(workspace: Workspace) -> None:
+    server, agent = workspace.make_server()["id"], workspace.make_agent()["id"]
+    assert workspace.admin.delete(f"{workspace.servers}/{server}").status_code == 204
+    assert workspace.admin.delete(f"{workspace.agents}/{agent}").status_code == 204
+
+    assert workspace.admin.get(f"{workspace.agents}?server={server}").json() == []
+    for query, actions in (
+        (f"server={server}", ["server.deleted", "server.created"]),
+        (f"agent={agent}", ["agent.deleted", "agent.created"]),
+    ):
+        assert [record["action"] for record in workspace.admin.get(f"{workspace.audit}?{query}").json()] == actions
+
+
 def test_pages_of_a_filtered_list_are_complete(workspace: Workspace) -> None:
     for number in range(7):
         workspace.make_agent(name=f"{'Even' if number % 2 == 0 else 'Odd'} {number}")

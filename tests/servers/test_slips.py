@@ -49,7 +49,7 @@ def test_spaces_around_a_client_secret_are_named(workspace: Workspace) -> None:
 def test_another_word_for_an_auth_type_gets_the_one_to_use(workspace: Workspace, auth_type: str) -> None:
     text = message(workspace, "authType", authType=auth_type)
 
-    assert text.startswith("Must be `none`, `header`, `basic` or `oauth`. Use ")
+    assert text.startswith("Must be one of `none`, `header`, `basic`, `oauth`. Use ")
 
 
 @pytest.mark.parametrize(

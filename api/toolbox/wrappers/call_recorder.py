@@ -8,7 +8,7 @@ from typing import Any
 
 from api.access.context import WorkspaceContext
 from api.audit.call_log import CallLog
-from api.audit.events import ToolCallRecord
+from api.audit.events import Outcome, ToolCallRecord
 from api.kit.clock import Clock
 from api.kit.deadline import Deadline
 from api.servers.server import Server
@@ -21,8 +21,6 @@ from api.toolbox.tool_names import GENERIC_PREFIX
 from api.toolbox.toolsets.generic_tool import GENERIC_TOOL
 from api.toolbox.toolsets.tool_catalog import ToolCatalog
 from api.toolbox.toolsets.toolset import ToolCall, ToolsetWrapper, UnknownTool
-
-ABANDONED, NOT_FOUND, NOT_ALLOWED, DISABLED = "abandoned", "not_found", "not_allowed", "disabled"
 
 
 @dataclass(slots=True, eq=False)
@@ -42,12 +40,12 @@ class CallRecorder(ToolsetWrapper):
             raise
 
     async def call(self, call: ToolCall) -> ToolResult:
-        started, outcome = self._clock.monotonic(), ABANDONED
+        started, outcome = self._clock.monotonic(), Outcome.ABANDONED
         try:
             result = await self._inner.call(call)
             outcome = outcome_of(result)
         except UnknownTool:
-            outcome = NOT_FOUND
+            outcome = Outcome.NOT_FOUND
             raise
         finally:
             seconds = self._clock.monotonic() - started
@@ -97,7 +95,7 @@ def recorded_name(
     return tool.name if tool else share.naming.own_name(slug, name)
 
 
-def outcome_of(result: ToolResult) -> str:
+def outcome_of(result: ToolResult) -> Outcome:
     if result.failure:
-        return result.failure.kind.value
-    return "tool_error" if result.is_error else "ok"
+        return Outcome(result.failure.kind)
+    return Outcome.TOOL_ERROR if result.is_error else Outcome.OK
