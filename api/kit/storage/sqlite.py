@@ -241,21 +241,6 @@ class SqliteStore:
         return True
 
 
-def is_in_use(path: Path) -> bool:
-    """Whether a connection has the database open. In WAL mode, each holds a lock on the file until it is closed."""
-    probe = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=0, isolation_level=None)
-    try:
-        probe.execute("PRAGMA locking_mode = EXCLUSIVE")
-        probe.execute("SELECT count(*) FROM sqlite_master")
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
-            return True
-        raise StoreUnavailable(f"cannot open the database {path}: {error}") from error
-    finally:
-        probe.close()
-    return False
-
-
 def _place(path: Path) -> list[tuple[int, int]]:
     """Which files the database and its log are."""
     found = (path.stat(), path.with_name(f"{path.name}-wal").stat())

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import shlex
 import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
@@ -24,10 +23,12 @@ from api.kit.crypto.envelope import CannotOpen
 from api.kit.storage.dynamodb.scan import ScannableDynamoStore
 from api.kit.storage.dynamodb.store import dynamo_client
 from api.kit.storage.postgres.store import PostgresStore
-from api.kit.storage.sqlite import SqliteStore, is_in_use
+from api.kit.storage.sqlite import SqliteStore
+from api.kit.storage.sqlite_use import is_in_use
 from api.kit.storage.store import MAX_WRITE_BYTES, Always, Delete, Item, Key, Put, ScannableStore, Store
 from api.main.container import COPY_MARK, DATABASE, KEY_FILE, data_dir, open_postgres, open_root_keys
 from api.main.environment_check import unknown_settings
+from api.main.maintenance.environment_file import read_environment_file
 from api.main.settings import InvalidSetting, Settings
 
 PAGE = 100
@@ -70,18 +71,6 @@ async def store_copy(settings: Settings, args: argparse.Namespace) -> None:
     _print(
         f"{held.items} items are in {target_settings.store} as they were in {settings.store}. The servers may start."
     )
-
-
-def read_environment_file(path: Path) -> dict[str, str]:
-    """The lines `NAME=value` of a file as systemd and containers read them."""
-    try:
-        lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidSetting("--to", f"{path} cannot be read: {error}.") from error
-    pairs = [line.removeprefix("export ").partition("=") for line in lines if line and not line.startswith("#")]
-    if invalid := [name for name, sign, _ in pairs if not sign]:
-        raise InvalidSetting("--to", f"{path}: {invalid[0]!r} is not a line of the form NAME=value.")
-    return {name.strip(): "".join(shlex.split(text)) for name, _, text in pairs}
 
 
 def _target_settings(path: Path) -> Settings:
