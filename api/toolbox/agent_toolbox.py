@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from sys import getsizeof
 
 from api.agents.agent import Agent
 from api.kit.cache.heap_size import heap_size
 from api.servers.server import Exposure, Server
-from api.toolbox.tool_names import GENERIC_PREFIX, PREFIX
+from api.toolbox.tool_names import GENERIC_PREFIX, MAX_NAME, PREFIX
 from api.toolbox.toolsets.naming_scheme import SCHEMES, NamingScheme, naming_of
 
 SERVER_BYTES = 2000
 """What a server in a toolbox takes besides its record and the names of its tools."""
 
+ALIAS_BYTES = getsizeof("a" * MAX_NAME)
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class EnabledServer:
     """The part of one server that an agent may use."""
 
@@ -23,20 +27,26 @@ class EnabledServer:
     naming: NamingScheme
     names: frozenset[str] | None
     """The tools that are allowed, by their own names; None for all."""
-    aliases: frozenset[str] | None
-    """The same by the names that agents use, so that others are refused without a request."""
 
     @classmethod
     def of(cls, server: Server, names: Collection[str] | None = None) -> EnabledServer:
-        naming = naming_of(server)
-        if names is None:
-            return cls(server, naming, None, None)
-        aliases = frozenset(naming.tool_name(server.slug, name) for name in names)
-        return cls(server, naming, frozenset(names), aliases)
+        return cls(server, naming_of(server), None if names is None else frozenset(names))
+
+    @cached_property
+    def aliases(self) -> frozenset[str] | None:
+        """The names by which agents use the allowed tools, so that others are refused without a request.
+
+        Computed for the server of a call only: an agent may have thousands of names, and altered ones take long.
+        """
+        if self.names is None:
+            return None
+        return frozenset(self.naming.tool_name(self.server.slug, name) for name in self.names)
 
     @property
     def size(self) -> int:
-        return SERVER_BYTES + heap_size(self.server.encode()) + heap_size(self.names) + heap_size(self.aliases)
+        """In bytes, with the aliases as if they were computed and as long as they may be."""
+        aliases = 0 if self.names is None else getsizeof(self.names) + ALIAS_BYTES * len(self.names)
+        return SERVER_BYTES + heap_size(self.server.encode()) + heap_size(self.names) + aliases
 
     @property
     def has_generic(self) -> bool:

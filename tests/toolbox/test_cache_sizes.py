@@ -76,7 +76,9 @@ def test_a_toolbox_takes_no_more_memory_than_is_counted(names: int, length: int)
         fields: Json = {"description": "", "url": "https://a.example", "auth_type": "none", "service_type": "external"}
         rest: Json = {"enabled": True, "timeout_seconds": 30, "exposure": "both", "created_at": AT, "updated_at": AT}
         servers = {server: Server(id=server, name=server, slug=f"s{server[7:]}", **fields, **rest) for server in ids}
-        return Toolbox.of("ws_1", agent, servers)
+        toolbox = Toolbox.of("ws_1", agent, servers)
+        assert all(share.aliases for share in toolbox.servers)  # computed, as after calls to all servers
+        return toolbox
 
     size, toolbox = allocated(make)
 
