@@ -129,3 +129,8 @@ def test_the_password_is_never_shown(tmp_path: Path) -> None:
 def test_an_invalid_setting_of_postgresql_is_refused(variables: dict[str, str]) -> None:
     with pytest.raises(InvalidSetting):
         Settings.from_environment(variables)
+
+
+def test_a_password_that_is_not_encoded_gets_the_remedy() -> None:
+    with pytest.raises(InvalidPostgresUrl, match="Percent-encode `@`, `/` and `:` in the password"):
+        parse_postgres_url("postgresql://u:pass/word@db.example.com/plugboard")

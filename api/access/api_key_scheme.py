@@ -14,7 +14,7 @@ from api.kit.crypto.secret import Secret
 from api.kit.storage.revision_cache import Snapshot
 
 MISTYPED = "The API key is mistyped: its checksum is wrong. Copy it again, whole."
-NO_KEY_FORM = "The text after `Bearer` has not the form of an API key, `pb_…_…`. Copy the key again, whole."
+NO_KEY_FORM = "The text after `Bearer` is not in the form of an API key, `pb_…_…`. Copy the key again, whole."
 _NO_HASH = "0" * 64
 
 

@@ -13,6 +13,8 @@ USUAL_PORT = 5432
 PARAMETERS = ("host", "sslmode")
 FORM = "postgresql://user:password@host:5432/database"
 
+ENCODE = "Percent-encode `@`, `/` and `:` in the password."
+
 
 class InvalidPostgresUrl(Exception):
     """The message says what to write. It never repeats the URL, which has a password in it."""
@@ -22,7 +24,7 @@ def parse_postgres_url(text: str, authorities: Path | None = None) -> PostgresAd
     try:
         return _parse(text, authorities)
     except ValueError:  # a bracket or a port that no URL may have
-        raise InvalidPostgresUrl(f"must have the form {FORM}.") from None
+        raise InvalidPostgresUrl(f"must have the form {FORM}. {ENCODE}") from None
 
 
 def _parse(text: str, authorities: Path | None) -> PostgresAddress:
@@ -31,7 +33,7 @@ def _parse(text: str, authorities: Path | None) -> PostgresAddress:
     user, _, password = credentials.partition(":")
     database = unquote(url.path.removeprefix("/"))
     if url.scheme not in SCHEMES or not (user and database) or "/" in database or url.fragment:
-        raise InvalidPostgresUrl(f"must have the form {FORM}, with a user and a database.")
+        raise InvalidPostgresUrl(f"must have the form {FORM}, with a user and a database. {ENCODE}")
     parameters = _parameters(url.query)
     hosts = _hosts(places, parameters.get("host"))
     tls = _tls_mode(parameters.get("sslmode"), hosts)
@@ -52,7 +54,7 @@ def _hosts(places: str, directory: str | None) -> tuple[PostgresHost, ...]:
         return (PostgresHost(directory, USUAL_PORT),)
     hosts = tuple(_host(place) for place in places.split(","))
     if not all(host.name and host.port > 0 for host in hosts):
-        raise InvalidPostgresUrl(f"must have the form {FORM}; several hosts are separated by commas.")
+        raise InvalidPostgresUrl(f"must have the form {FORM}; several hosts are separated by commas. {ENCODE}")
     return hosts
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
 from pydantic import SecretStr
 
 from api.errors import FieldError
 from api.kit.crypto.secret import Secret
-from api.kit.egress.custom_headers import HeaderRefused, check_header_value, check_headers
+from api.kit.egress.custom_headers import HeaderRefused, check_header_value, refused_headers
 from api.servers.schemas import ConfigDraft
 from api.servers.server import AuthType
 from api.servers.slips import SPACES
@@ -69,8 +69,8 @@ def check(
     if auth_type == AuthType.BASIC:
         yield from (FieldError(f"config.{name}", "Required.") for name in missing)
     elif auth_type == AuthType.HEADER and len(missing) == len(takes):
-        others = f", or give {', '.join(takes[1:])}" if len(takes) > 1 else ""
-        yield FieldError(f"config.{takes[0]}", f"Required{others}.")
+        names = ", ".join(f"`{name}`" for name in takes)
+        yield FieldError(f"config.{takes[0]}", f"Give {names}, or both." if len(takes) > 1 else "Required.")
     yield from _values(config)
 
 
@@ -82,12 +82,14 @@ def _values(config: ConfigDraft) -> Iterator[FieldError]:
         yield FieldError("config.clientSecret", SPACES)
     for name, field in plain_text.items():
         if field is not None:
-            yield from _refused(name, check_header_value, field.get_secret_value())
+            yield from _refused(name, field.get_secret_value())
     if config.private_key is not None and not is_signing_key(config.private_key.get_secret_value()):
         yield FieldError(
             "config.privateKey", "Must be a private key for signing as PEM: RSA (at least 2048 bits), EC or Ed25519."
         )
-    yield from _refused(HEADERS, check_headers, given_headers(config))
+    for refused in refused_headers(given_headers(config)):
+        path = f"config.{HEADERS}"
+        yield FieldError(f"{path}.{refused.name}" if refused.name else path, str(refused))
     for name, field, banned in (("username", config.username, ":"), ("password", config.password, "")):
         if field is not None and not _fits_basic(field.get_secret_value(), banned):
             yield FieldError(
@@ -95,9 +97,9 @@ def _values(config: ConfigDraft) -> Iterator[FieldError]:
             )
 
 
-def _refused(name: str, check: Callable[..., None], value: str | Mapping[str, str]) -> Iterator[FieldError]:
+def _refused(name: str, value: str) -> Iterator[FieldError]:
     try:
-        check(value)
+        check_header_value(value)
     except HeaderRefused as refused:
         yield FieldError(f"config.{name}", str(refused))
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from urllib.parse import parse_qsl, urlsplit
 
 _COMMAND = re.compile(r"\s*(?:npx|npm|pnpm|bunx|uvx|uv|pipx|docker|podman|node|python3?|bash|sh|cmd)\s", re.IGNORECASE)
+_FULL = re.compile(r"https?://", re.IGNORECASE)
 _SECRET = re.compile(r"key|token|secret|passw|auth|signature|credential", re.IGNORECASE)
 SPACES = "Remove the spaces and line ends at its beginning and end."
 COMMAND = (
@@ -45,7 +46,9 @@ def url_problem(url: str, reason: str) -> str:
     """What is wrong with a URL that was refused for `reason`."""
     if _COMMAND.match(url):
         return COMMAND
-    return f"{reason} {SPACES}" if url != url.strip() else reason
+    if url == url.strip():
+        return reason
+    return SPACES if _FULL.match(url.strip()) else f"{reason} {SPACES}"
 
 
 def auth_type_slip(value: object) -> str | None:

@@ -31,7 +31,7 @@ def missing_tool_text(toolbox: Toolbox, name: str, known: KnownNames) -> str:
     if share and not share.has_tools and share.has_generic:
         text = f"Error: tool {name} is not offered. Call {_named(share)} with `{generic_name(share.server.id)}`."
         return safe_line(text, limit=MAX_TEXT)
-    text = f"Error: tool {name} is not in this agent's toolbox. Its tools are listed at `tools`."
+    text = f"Error: tool {name} is not in this agent's toolbox. `GET …/agents/{{id}}/tools` lists them."
     return safe_line(text + _suggestion(toolbox, name, known), limit=MAX_TEXT)
 
 

@@ -166,3 +166,8 @@ def test_a_backup_makes_no_database(run: Run, tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="there is no database in"):
         run("backup", str(tmp_path / "saved"))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_backup_of_another_store_names_its_own_tools(run: Run, tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=r"are for SQLite\. Use DynamoDB.s own tools: see docs/keys"):
+        run("backup", str(tmp_path / "copy"), PLUGBOARD_STORE="dynamodb", PLUGBOARD_ROOT_KEY=f"a:{'A' * 43}=")

@@ -6,7 +6,8 @@
 4. A server with client credentials is connected before its first token. Its status says why the last request failed.
 5. One API key can be read.
 6. An agent has warnings about names in its tool rules.
-7. The contract may gain operations, parameters, fields and limits. What it had stays, but for `CONTRACT_CHANGES`.
+7. The error of a header has the header's name in its path.
+8. The contract may gain operations, parameters, fields and limits. What it had stays, but for `CONTRACT_CHANGES`.
 """
 
 from __future__ import annotations
@@ -153,6 +154,11 @@ CHANGED: Mapping[tuple[str, str], Callable[[Json], Json]] = {
     (UPDATE_SERVER, "give what does not go with it"): _with_body(
         errors=[{"message": "<text>", "path": "config.password"}]
     ),
+    **{
+        (operation, f"{verb} {header}"): _problem(422, "invalid", f"config.headers.{name}")
+        for operation, verb in (("createServer", "create with"), (UPDATE_SERVER, "change to"))
+        for header, name in (("a reserved header", "Host"), ("the same header twice", "x-key"))
+    },
     (UPDATE_SERVER, "send back what was read"): _problem(412, "stale"),
     ("getConnection", "the status of machine, that is not known"): _with_body(connected=True, problem=TEXT),
     ("updateAgent", "allow another tool"): _with_body(warnings=[TEXT]),

@@ -264,7 +264,26 @@ def test_a_header_value_cannot_inject_a_header(workspace: Workspace, value: str)
 def test_a_header_repeated_in_another_case_is_refused(workspace: Workspace) -> None:
     config = {"headers": {"X-Key": "canary", "x-key": "canary"}}
 
-    assert error_paths(workspace.admin.post(workspace.servers, json=WEATHER | {"config": config})) == ["config.headers"]
+    response = workspace.admin.post(workspace.servers, json=WEATHER | {"config": config})
+
+    assert error_paths(response) == ["config.headers.x-key"]
+
+
+def test_each_header_that_cannot_be_sent_is_named(workspace: Workspace) -> None:
+    config = {"headers": {"Host": "canary", "X-Fine": "canary", "Cookie": "canary", "X-Key": "a\nb", "X Key": "canary"}}
+
+    response = workspace.admin.post(workspace.servers, json=WEATHER | {"config": config})
+
+    wrong = ["config.headers", "config.headers.Cookie", "config.headers.Host", "config.headers.X-Key"]
+    assert sorted(error_paths(response)) == wrong
+    assert "canary" not in response.text
+
+
+def test_a_header_server_without_credentials_gets_the_fields_to_give(workspace: Workspace) -> None:
+    response = workspace.admin.post(workspace.servers, json=WEATHER | {"config": {}})
+
+    (error,) = response.json()["errors"]
+    assert error == {"path": "config.headerValue", "message": "Give `headerValue`, `headers`, or both."}
 
 
 @pytest.mark.parametrize("config", [{"username": "a:b", "password": "p"}, {"username": "a\nb", "password": "p"}])

@@ -28,7 +28,7 @@ def test_a_command_is_no_url(workspace: Workspace, url: str) -> None:
 
 @pytest.mark.parametrize("url", [" https://mcp.example.com", "https://mcp.example.com\n", "\thttps://mcp.example.com "])
 def test_spaces_around_a_url_are_named(workspace: Workspace, url: str) -> None:
-    assert message(workspace, "url", url=url).endswith("Remove the spaces and line ends at its beginning and end.")
+    assert message(workspace, "url", url=url) == "Remove the spaces and line ends at its beginning and end."
 
 
 @pytest.mark.parametrize("value", ["Bearer canary\n", " Bearer canary", "Bearer canary\r\n"])

@@ -50,7 +50,10 @@ class RootKeyUnavailable(Exception):
 
 class UnknownRootKey(CannotOpen):
     def __init__(self, root_id: str) -> None:
-        super().__init__(f"a data key is wrapped by root key {root_id!r}, which is not among the configured ones")
+        super().__init__(
+            f"a data key is wrapped by root key {root_id!r}, which is not among the configured ones: "
+            "add it to PLUGBOARD_ROOT_KEY"
+        )
         self.root_id = root_id
 
 

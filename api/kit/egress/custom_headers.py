@@ -6,7 +6,7 @@ Values are sent unchanged. Nothing in them is expanded, and no error repeats the
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 MAX_HEADERS = 20
 MAX_NAME_LENGTH = 64
@@ -36,13 +36,24 @@ class HeaderRefused(Exception):
 
 
 def check_headers(headers: Mapping[str, str]) -> None:
+    for refused in refused_headers(headers):
+        raise refused
+
+
+def refused_headers(headers: Mapping[str, str]) -> Iterator[HeaderRefused]:
+    """What is wrong with each header."""
     if len(headers) > MAX_HEADERS:
-        raise HeaderRefused(None, f"At most {MAX_HEADERS} headers are allowed.")
+        yield HeaderRefused(None, f"At most {MAX_HEADERS} headers are allowed.")
+        return
     seen: set[str] = set()
     for name, value in headers.items():
-        check_header(name, value)
-        if name.lower() in seen:
-            raise HeaderRefused(name, "it occurs twice; header names are case-insensitive.")
+        try:
+            check_header(name, value)
+        except HeaderRefused as refused:
+            yield refused
+        else:
+            if name.lower() in seen:
+                yield HeaderRefused(name, "it occurs twice; header names are case-insensitive.")
         seen.add(name.lower())
 
 

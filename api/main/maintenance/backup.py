@@ -117,9 +117,9 @@ def _restore(copy: Path, manifest: Manifest, settings: Settings) -> None:
 
 def _database(settings: Settings) -> Path:
     if settings.store != "sqlite":
-        raise InvalidSetting(
-            "PLUGBOARD_STORE", f"backs up and restores by the tools of {settings.store}: see docs/keys-and-backups.md."
-        )
+        title = {"postgres": "PostgreSQL", "dynamodb": "DynamoDB"}[settings.store]
+        text = f"`backup` and `restore` are for SQLite. Use {title}'s own tools: see docs/keys-and-backups.md."
+        raise InvalidSetting("PLUGBOARD_STORE", text)
     return settings.data_dir / DATABASE
 
 

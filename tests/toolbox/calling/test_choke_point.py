@@ -14,7 +14,7 @@ from tests.toolbox.toolbox_client import ToolboxClient, generic, wait_until
 
 ECHO_TOOL, SECOND_TOOL = "mcp_weather_echo", "mcp_weather_second"
 CALL_ECHO = {"method": "tools/call", "params": {"name": "echo", "arguments": {}}}
-NOT_THERE = "Error: tool {} is not in this agent's toolbox. Its tools are listed at `tools`."
+NOT_THERE = "Error: tool {} is not in this agent's toolbox. `GET …/agents/{{id}}/tools` lists them."
 
 
 def two_tools() -> PlainServer:
