@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import threading
@@ -11,6 +12,7 @@ from time import thread_time
 from typing import ClassVar
 
 import pytest
+import uvloop
 
 from api.http.server.protocol import (
     CHUNKS_OF_A_TURN,
@@ -113,6 +115,16 @@ def test_many_small_chunks_cost_little(is_answered: bool) -> None:
     assert MeteredProtocol.seconds < 0.05
 
 
+@pytest.fixture
+def on_uvloop() -> Iterator[None]:
+    """It reads up to 32 times in a turn; the loop of asyncio reads once."""
+    before = asyncio.get_event_loop_policy()
+    asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
+    yield
+    asyncio.set_event_loop_policy(before)
+
+
+@pytest.mark.usefixtures("on_uvloop")
 def test_a_connection_with_many_chunks_reads_once_in_a_turn() -> None:
     with metered() as connection:
         connection.sendall(head("/quick"))
