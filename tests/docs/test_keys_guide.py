@@ -33,16 +33,18 @@ def test_a_backup_can_be_restored_and_served(reader: Reader) -> None:
     assert served_credentials(reader.workspace, restored, stored["id"]) == {"headerValue": "Bearer canary-weather"}
 
 
-def test_an_installation_moves_to_another_store(reader: Reader) -> None:
-    stored = reader.workspace.make_server()
-    (reader.folder / "there").mkdir(mode=0o700)
-    shutil.copy2(reader.folder / "var/root.key", reader.folder / "there")
-    (reader.folder / "new.env").write_text("PLUGBOARD_DATA_DIR=there\n")
+def test_an_installation_moves_to_another_store(tmp_path: Path) -> None:
+    with served(Settings(data_dir=tmp_path / "var")) as plugboard:
+        workspace = plugboard.make_workspace()
+        stored = workspace.make_server()
+    (tmp_path / "there").mkdir(mode=0o700)
+    shutil.copy2(tmp_path / "var/root.key", tmp_path / "there")
+    (tmp_path / "new.env").write_text("PLUGBOARD_DATA_DIR=there\n")
 
-    reader.type(KEYS.block("sh", "plugboard store copy"))
+    in_a_shell(KEYS.block("sh", "plugboard store copy"), tmp_path)
 
-    moved = Settings(data_dir=reader.folder / "there")
-    assert served_credentials(reader.workspace, moved, stored["id"]) == {"headerValue": "Bearer canary-weather"}
+    moved = Settings(data_dir=tmp_path / "there")
+    assert served_credentials(workspace, moved, stored["id"]) == {"headerValue": "Bearer canary-weather"}
 
 
 def test_data_keys_are_rotated_while_the_service_runs(reader: Reader) -> None:
