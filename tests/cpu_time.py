@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Generator
+import sys
+from collections.abc import Callable, Coroutine, Generator, Iterator
+from contextlib import contextmanager
 from time import thread_time
 from typing import Any, Generic, TypeVar
 
@@ -16,9 +18,26 @@ def cpu_seconds(work: Callable[[], object]) -> float:
 
 
 def _once(work: Callable[[], object]) -> float:
-    begun = thread_time()
-    work()
-    return thread_time() - begun
+    with untraced():
+        begun = thread_time()
+        work()
+        return thread_time() - begun
+
+
+@contextmanager
+def untraced() -> Iterator[None]:
+    """Without the measurement of coverage in this thread, which takes time and memory for each line."""
+    trace = sys.gettrace()
+    sys.settrace(None)
+    try:
+        yield
+    finally:
+        sys.settrace(trace)
+
+
+def tracing_factor() -> int:
+    """For limits of work in other threads, which is traced while coverage is measured."""
+    return 1 if sys.gettrace() is None else 8
 
 
 class Measured(Generic[T]):

@@ -19,6 +19,8 @@ from prometheus_client.registry import Collector
 from api.kit.metrics import Metrics
 
 ANSWER_SECONDS = 1.0
+LONGEST_PLACE = 60
+"""The path of a socket may have 104 bytes, or 108 on Linux."""
 NOT_SUMMED = ("_info", "_timestamp_seconds", "_start_time_seconds", "plugboard_root_keys_missing")
 """Ends of names of gauges whose highest value is shown."""
 
@@ -28,7 +30,9 @@ Families = Mapping[str, Metric]
 @contextmanager
 def socket_folder() -> Iterator[Path]:
     """A folder for the sockets of the workers, which only this user can enter."""
-    with tempfile.TemporaryDirectory(prefix="plugboard-", ignore_cleanup_errors=True) as folder:
+    place = tempfile.gettempdir()
+    short = place if len(place) <= LONGEST_PLACE else "/tmp"  # noqa: S108  the folder in it is this user's alone
+    with tempfile.TemporaryDirectory(prefix="plugboard-", dir=short, ignore_cleanup_errors=True) as folder:
         yield Path(folder)
 
 

@@ -80,6 +80,8 @@ def test_the_commands_of_the_build_make_a_command_that_runs(tmp_path: Path) -> N
                 copy_into(tmp_path, *value.split())
             case "RUN" if "-r requirements.lock" in value:
                 (site,) = (tmp_path / ".venv/lib").glob("python*/site-packages")
+                for bundled in [*site.glob("setuptools*"), site / "pkg_resources"]:  # the locked one replaces it
+                    shutil.rmtree(bundled, ignore_errors=True)
                 (site / "locked.pth").write_text(f"{sysconfig.get_path('purelib')}\n{sysconfig.get_path('platlib')}\n")
             case "RUN" if "pip uninstall" not in value:
                 path = f"{Path(sys.executable).parent}:/usr/bin:/bin"

@@ -9,6 +9,7 @@ import httpx2
 import pytest
 
 from demo.mcp_servers import ECHO, McpResponse, PlainServer
+from tests.cpu_time import tracing_factor
 from tests.http.operations_on_workspace import assert_problem
 from tests.toolbox.toolbox_client import ToolboxClient, generic, wait_until
 
@@ -320,7 +321,7 @@ def test_thousands_of_tools_do_not_hold_up_an_unknown_name(toolbox: ToolboxClien
     for _ in range(20):
         refusal(toolbox.post_call(agent, name))
 
-    assert (time.process_time() - started) / 20 < 0.05
+    assert (time.process_time() - started) / 20 < 0.05 * tracing_factor()
 
 
 def test_a_refused_call_is_in_the_audit_trail(toolbox: ToolboxClient) -> None:
