@@ -52,7 +52,8 @@ class Measured(Generic[T]):
         while True:
             begun = thread_time()
             try:
-                waited_for = self._coroutine.send(sent)
+                with untraced():
+                    waited_for = self._coroutine.send(sent)
             except StopIteration as end:
                 result: T = end.value
                 return result

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.e2e.process import Process, serving, until
@@ -13,6 +16,13 @@ from tests.harness import caller
 from tests.system.test_metrics_route import free_metrics_port
 
 HEALTH = {"route": "/healthz", "method": "GET", "status": "200"}
+
+
+@pytest.fixture
+def temporary() -> Iterator[Path]:
+    """With a short path, as sockets need it."""
+    with tempfile.TemporaryDirectory(prefix="pb-") as folder:
+        yield Path(folder)
 
 
 def shown(port: int, name: str, **labels: str) -> float:
@@ -35,10 +45,8 @@ def workers_of(folder: Path) -> list[int]:
     return [int(path.name.partition("-")[0]) for path in sockets.iterdir()]
 
 
-def test_one_port_shows_the_sums_over_all_workers(tmp_path: Path) -> None:
+def test_one_port_shows_the_sums_over_all_workers(tmp_path: Path, temporary: Path) -> None:
     port = free_metrics_port()
-    temporary = tmp_path / "t"
-    temporary.mkdir()
     with serving(tmp_path / "data", PLUGBOARD_WORKERS=2, PLUGBOARD_METRICS_PORT=port, TMPDIR=temporary) as process:
         until(lambda: shown(port, "plugboard_workers") == 2)
         ask(process, "/healthz", 20)
@@ -59,10 +67,8 @@ def test_one_port_shows_the_sums_over_all_workers(tmp_path: Path) -> None:
     assert process.popen.returncode == 0
 
 
-def test_a_worker_that_does_not_answer_is_not_counted_as_one(tmp_path: Path) -> None:
+def test_a_worker_that_does_not_answer_is_not_counted_as_one(tmp_path: Path, temporary: Path) -> None:
     port = free_metrics_port()
-    temporary = tmp_path / "t"
-    temporary.mkdir()
     with serving(tmp_path / "data", PLUGBOARD_WORKERS=2, PLUGBOARD_METRICS_PORT=port, TMPDIR=temporary) as process:
         until(lambda: shown(port, "plugboard_workers") == 2)
         ask(process, "/healthz", 12)

@@ -18,6 +18,7 @@ from api.servers.server import Server
 from api.toolbox.agent_toolbox import Toolbox
 from api.toolbox.toolsets.tool_catalog import ToolCatalog
 from integrations import ListedTools
+from tests.cpu_time import untraced
 
 AT = "2026-01-01T00:00:00Z"
 Json = dict[str, Any]
