@@ -17,6 +17,7 @@ from tests.fakes.raw_upstream import Responder, closing_after, dripping, pouring
 from tests.harness import Plugboard, Workspace, many_callers, served
 
 CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+LISTS = b"data: " + b"[]," * 20 + b"\n"
 MANY = 4_000_000
 LONGEST_ANSWER = 250_000
 LONGEST_ERROR = 5000
@@ -135,9 +136,7 @@ LARGE = [
     pytest.param(with_result(b"[" + b"[]," * (MANY // 3) + b"0]"), TOO_MANY_VALUES, id="many lists"),
     pytest.param(with_result(b"[" + b'{"a":0},' * (MANY // 8) + b"0]"), TOO_MANY_VALUES, id="many objects"),
     pytest.param(with_result(b"[" + b'"ab",' * (MANY // 5) + b"0]"), TOO_MANY_VALUES, id="many texts"),
-    pytest.param(
-        events((b"data: " + b"[" * 20 + b"\n") * 5_000 + b"\n"), TOO_MANY_VALUES, id="many lines of one event"
-    ),
+    pytest.param(events(LISTS * 5_000 + b"\n"), TOO_MANY_VALUES, id="many lines of one event"),
     pytest.param(with_result(b"[" * 50_000), TOO_DEEP, id="deep"),
     pytest.param(with_result(b'{"a":' * 2000 + b"0" + b"}" * 2000), TOO_DEEP, id="deep objects"),
 ]
