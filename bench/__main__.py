@@ -14,7 +14,7 @@ import uvloop
 from bench.load import UnexpectedResponse
 from bench.plan import FULL, QUICK, Measurements, Plan, measure
 from bench.processes import Cores
-from bench.report import Ratio, ratios, show, write
+from bench.report import Ratio, missed_in_each, ratios, show, write
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -25,26 +25,20 @@ def main() -> None:
         sys.exit("bench: needs Linux, to keep the server and who measures it on cores of their own.")
     cores = Cores.divide()
     os.sched_setaffinity(0, cores.load_generator)
-    missed_in_all = {result.name: result for result in _attempt(arguments, cores)}
-    for _ in range(1, arguments.attempts):
-        if not missed_in_all:
-            break
-        print("\nMeasured once more, with new processes, because a limit was missed:")
-        again = {result.name: result for result in _attempt(arguments, cores)}
-        missed_in_all = {name: result for name, result in again.items() if name in missed_in_all}
-    for result in missed_in_all.values():
+    missed = missed_in_each((_attempt(arguments, cores) for _ in range(arguments.attempts)), arguments.tolerance)
+    for result in missed:
         print(f"missed: {result.name} is {result.ratio:.2f}, the limit is {result.at_most:.2f}", file=sys.stderr)
-    sys.exit(1 if missed_in_all else 0)
+    sys.exit(1 if missed else 0)
 
 
 def _attempt(arguments: argparse.Namespace, cores: Cores) -> list[Ratio]:
-    """Measures everything and returns what missed its limit."""
+    """Measures everything, with new processes."""
     with tempfile.TemporaryDirectory(prefix="plugboard-bench-") as directory:
         measured = _measure(QUICK if arguments.quick else FULL, Path(directory), cores)
     results = ratios(measured)
     show(measured, results)
     write(measured, results, arguments.to)
-    return [result for result in results if result.misses(arguments.tolerance)]
+    return results
 
 
 def _measure(plan: Plan, directory: Path, cores: Cores) -> Measurements:

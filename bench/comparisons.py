@@ -33,9 +33,9 @@ def p50(round_: Round) -> float:
 class Comparison:
     """The ratio of the times per request of two cases; without a limit it is only reported.
 
-    With 32 at a time it is the time that the server is busy, by the CPU clock of its process: where the server is what
-    limits, that is one over the throughput, and it is not flattered by an asker too slow for a bare route, nor
-    disturbed by whatever else the machine does. One at a time it is the median wait.
+    With 32 at a time, the CPU time of the server's process counts: where the server is the bottleneck, that is the
+    inverse of the throughput. It does not depend on whether the load generator keeps up, nor on other programs. One at
+    a time, the median wait counts.
     """
 
     name: str

@@ -115,7 +115,7 @@ class _Connection(asyncio.Protocol):
         self._fail(exc or UnexpectedResponse("the connection was closed"))
 
     def send_until_the_end(self, stretch: _SharedRound) -> asyncio.Future[None]:
-        if self._done.done() and not self._done.exception():
+        if self._done.done() and not self._done.exception():  # a connection that failed between rounds stays failed
             self._new_round()
         self._stretch = stretch
         self._send()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,18 @@ class Ratio:
 
 def ratios(measured: Measurements) -> list[Ratio]:
     return [_ratio(measured, comparison) for comparison in measured.comparisons]
+
+
+def missed_in_each(attempts: Iterable[Sequence[Ratio]], tolerance: float) -> list[Ratio]:
+    """What missed its limit in every attempt, as the last one measured it. Attempts end when nothing is left."""
+    names: set[str] | None = None
+    missed: list[Ratio] = []
+    for results in attempts:
+        missed = [result for result in results if result.misses(tolerance) and (names is None or result.name in names)]
+        names = {result.name for result in missed}
+        if not names:
+            break
+    return missed
 
 
 def _ratio(measured: Measurements, comparison: Comparison) -> Ratio:

@@ -6,7 +6,7 @@ import pytest
 from bench.comparisons import Comparison
 from bench.load import Request, Round, UnexpectedResponse, check_body, complete_body
 from bench.plan import FULL, QUICK, Measurements, Plan
-from bench.report import Ratio, ratios
+from bench.report import Ratio, missed_in_each, ratios
 
 CALL = Comparison("call, 32 at a time / floor", "call few 32", "call asgi 32", at_most=1.5)
 
@@ -106,3 +106,21 @@ def test_a_response_that_differs_from_the_first_ends_the_run() -> None:
     check_body(b'{"tools":[1]}', question)
     with pytest.raises(UnexpectedResponse):
         check_body(b'{"tools":[2]}', question)
+
+
+def result(name: str, ratio: float) -> Ratio:
+    return Ratio(name, ratio, ratio, 1.0, 1.0, at_most=1.5)
+
+
+def test_only_what_misses_its_limit_in_each_attempt_is_missed() -> None:
+    first, second = [result("call", 1.8), result("list", 1.8)], [result("call", 1.7), result("list", 1.4)]
+    third = [result("call", 1.9), result("list", 1.8)]
+
+    assert missed_in_each(iter([first, second, third]), tolerance=0.1) == [result("call", 1.9)]
+
+
+def test_no_further_attempt_is_made_when_no_limit_was_missed_in_each() -> None:
+    attempts = iter([[result("call", 1.8)], [result("call", 1.4)], [result("call", 1.8)]])
+
+    assert missed_in_each(attempts, tolerance=0.0) == []
+    assert len(list(attempts)) == 1
