@@ -56,6 +56,16 @@ class Redactor:
             text = _without(form, text)
         return text
 
+    def beginning(self, text: str, length: int) -> str:
+        """At most the first `length` characters, redacted. A secret that the cut divides is left out as well.
+
+        Redaction shortens a text, so what was at the cut may come to stand well before the end.
+        """
+        if len(text) <= length:
+            return self(text)
+        begun = self(text[: length + self.longest])
+        return begun[: max(len(begun) - self.longest, 0)][:length]
+
 
 NO_SECRETS = Redactor()
 

@@ -51,7 +51,7 @@ def of_method(result: Json, redact: Redactor) -> ToolResult:
     if structured is not None:
         shown = structured.decode()
     else:  # only the beginning of a long one is cleaned
-        shown = clean_json(_encode(result)[:BEGINNING].decode(errors="ignore"), redact)
+        shown = clean_json(redact.beginning(_encode(result).decode(), BEGINNING), redact)
     blocks = [_text_block(shortened(shown, MAX_TEXT)), *([_text_block(note)] if note else [])]
     return ToolResult("\n".join(_as_text(block) for block in blocks), _encode(blocks), structured)
 

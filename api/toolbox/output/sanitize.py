@@ -91,8 +91,7 @@ def safe_line(text: str, redact: Redactor = NO_SECRETS, limit: int = MAX_ERROR) 
     """One line, capped. Redacted before the cut, which could leave half of a secret, and before and after cleaning:
     a secret may contain invisible characters, and invisible characters may hide a secret.
     """
-    looked_at = text[: _LOOKED_AT * limit + redact.longest]  # a secret that this cut splits is beyond what is shown
-    return one_line(redact(clean(redact(looked_at)[: _LOOKED_AT * limit])), limit)
+    return one_line(redact(clean(redact.beginning(text, _LOOKED_AT * limit))), limit)
 
 
 def one_line(text: str, limit: int) -> str:

@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.toolbox.output.redaction import REMOVED, SHORTEST_SECRET, Redactor
+from api.toolbox.output.results import BEGINNING, of_method
+from api.toolbox.output.sanitize import safe_line
 
 SECRETS = st.text(min_size=SHORTEST_SECRET, max_size=60).filter(lambda text: not set(text) & set(REMOVED))
 FORMS = {
@@ -72,3 +74,27 @@ def test_text_that_is_too_short_to_be_a_secret_stays() -> None:
 @given(st.text())
 def test_a_text_without_secrets_is_left_alone(text: str) -> None:
     assert Redactor(["no-such-secret-in-there"])(text) == text
+
+
+LONG_SECRET = "canary-" + "".join(f"{number:04}" for number in range(120))
+
+
+@pytest.mark.requirement("TRS-03")
+def test_a_line_shows_no_piece_of_a_secret_that_its_cut_divides() -> None:
+    """Redaction shortens the text, so that what was at the cut would come to stand within what is shown."""
+    line = safe_line(LONG_SECRET * 1000, Redactor([LONG_SECRET]), limit=1000)
+
+    assert line.removesuffix("…").replace(REMOVED, "") in REMOVED
+
+
+@pytest.mark.requirement("TRS-03")
+def test_a_result_shows_no_piece_of_a_secret_that_its_cut_divides() -> None:
+    result = of_method({"text": LONG_SECRET * (2 * BEGINNING // len(LONG_SECRET))}, Redactor([LONG_SECRET]))
+
+    assert REMOVED in result.text
+    assert "canary" not in result.text
+
+
+@pytest.mark.parametrize("length", [100, 1000, 5000])
+def test_the_beginning_of_a_text_without_secrets_is_kept(length: int) -> None:
+    assert Redactor([LONG_SECRET]).beginning("x" * 2000, length) == "x" * min(length, 2000)
