@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import binascii
 import re
 from collections.abc import Iterable, Iterator
 
-from api.kit.secret_forms import LINE_ENDS_TO_SPACES, Probes, decoded_forms, encoded_forms
+from api.kit.secret_forms import Probes, decode_escapes, decoded_forms, encoded_forms
 from api.kit.turns import Pieces
 
 # Shorter ones occur in ordinary text by chance: removing each `test` or `12345` would spoil results, and the gaps would
@@ -113,7 +112,7 @@ class Redactor:
         percent, backslash = self._escapes
         if not (percent.search(text) or ("\\" in text and backslash.search(text))):
             return False
-        decoded = _decode(text)
+        decoded = decode_escapes(text)
         return any(form in decoded for form in self._decoded)
 
     def __call__(self, text: str) -> str:
@@ -172,18 +171,6 @@ def _without(lower_form: str, text: str) -> str:
 def _lower(text: str) -> str:
     """Of the same length as the text: without this, one letter would become two."""
     return text.replace("\u0130", "i").lower()
-
-
-def _decode(text: str) -> bytes:
-    """With every `%XX`, `\\u00XX` and `\\xXX` decoded. Quoted-printable has the only decoder of such escapes in C.
-
-    A NUL before each escape keeps the decoder from reading two signs in a row as one. Line ends become spaces, since
-    after a sign the decoder would skip them.
-    """
-    raw = text.encode("utf-8", "surrogatepass").translate(LINE_ENDS_TO_SPACES, b"\0").replace(b"=", b"=3D")
-    for sign in (b"%", b"\\u00", b"\\x"):
-        raw = raw.replace(sign, b"\0=")
-    return binascii.a2b_qp(raw).translate(LINE_ENDS_TO_SPACES, b"\0")
 
 
 NO_SECRETS = Redactor()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
+import binascii
 import html
 import json
 import re
 from collections.abc import Iterator, Mapping
 from urllib.parse import quote
 
-LINE_ENDS_TO_SPACES = bytes.maketrans(b"\r\n", b"  ")
+_LINE_ENDS_TO_SPACES = bytes.maketrans(b"\r\n", b"  ")
 # A shorter piece of an encoded secret reveals little and occurs in other text by chance.
 _SHORTEST_PIECE = 8
 _DIGITS = re.compile("[0-9]+")
@@ -60,11 +61,29 @@ def encoded_forms(secret: str) -> Iterator[str]:
 
 
 def decoded_forms(secret: str) -> Iterator[bytes]:
-    """In bytes, all escapes decoded: in UTF-8 as in URLs, in Latin-1 as in JSON, with the other escapes of JSON."""
-    for text in dict.fromkeys((secret, json.dumps(secret, ensure_ascii=False)[1:-1])):
-        yield text.encode("utf-8", "surrogatepass").translate(LINE_ENDS_TO_SPACES, b"\0")
-        if not text.isascii() and max(text) <= "\xff":
-            yield text.encode("latin-1").translate(LINE_ENDS_TO_SPACES, b"\0")
+    """In bytes, with the escapes decoded that `decode_escapes` knows: in UTF-8 as in URLs, in Latin-1 as in JSON. The
+    other escapes of JSON, such as that of a line end, stay."""
+    in_json = json.dumps(secret, ensure_ascii=False)[1:-1]
+    forms = [form for text in (secret, in_json) for form in _in_bytes(text)]
+    yield from dict.fromkeys((*forms, decode_escapes(in_json)))
+
+
+def _in_bytes(text: str) -> Iterator[bytes]:
+    yield text.encode("utf-8", "surrogatepass").translate(_LINE_ENDS_TO_SPACES, b"\0")
+    if not text.isascii() and max(text) <= "\xff":
+        yield text.encode("latin-1").translate(_LINE_ENDS_TO_SPACES, b"\0")
+
+
+def decode_escapes(text: str) -> bytes:
+    """With every `%XX`, `\\u00XX` and `\\xXX` decoded. Quoted-printable has the only decoder of such escapes in C.
+
+    A NUL before each escape keeps the decoder from reading two signs in a row as one. Line ends become spaces, since
+    after a sign the decoder would skip them.
+    """
+    raw = text.encode("utf-8", "surrogatepass").translate(_LINE_ENDS_TO_SPACES, b"\0").replace(b"=", b"=3D")
+    for sign in (b"%", b"\\u00", b"\\x"):
+        raw = raw.replace(sign, b"\0=")
+    return binascii.a2b_qp(raw).translate(_LINE_ENDS_TO_SPACES, b"\0")
 
 
 def _in_json(secret: str) -> Iterator[str]:

@@ -57,7 +57,9 @@ def _each_second(text: str, escape: Callable[[str], str]) -> str:
 
 @pytest.mark.requirement("TRS-03")
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("secret", ["xoxb-123/456+789=", 'p"ä\\s&w<0>rd \n', "plain-secret", "🔑🔑🔑🔑🔑🔑"])
+@pytest.mark.parametrize(
+    "secret", ["xoxb-123/456+789=", 'p"ä\\s&w<0>rd \n', "plain-secret", "🔑🔑🔑🔑🔑🔑", "000<\r\x0b"]
+)
 def test_a_secret_is_removed_in_every_encoding(form: str, secret: str) -> None:
     shown = FORMS[form](secret)
 
