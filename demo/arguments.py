@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import socket
 
 HOST = "127.0.0.1"
@@ -20,6 +21,13 @@ def free_port(parser: argparse.ArgumentParser, arguments: argparse.Namespace, co
         with socket.create_server((HOST, port)):
             return port
     except (OSError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or "it is not a port"
         other = f"Choose another: make {command} ARGS=8461"
-        parser.exit(1, f"Port {port} of {HOST} cannot be used ({reason}). {other}\n")
+        parser.exit(1, f"Port {port} of {HOST} cannot be used: {_reason(error)}. {other}\n")
+
+
+def _reason(error: OSError | OverflowError) -> str:
+    if isinstance(error, OverflowError):
+        return "ports go from 1 to 65535"
+    if error.errno == errno.EADDRINUSE:
+        return "another program listens there"
+    return error.strerror or str(error)

@@ -86,5 +86,5 @@ def test_a_demo_names_the_way_to_another_port_when_its_port_is_taken(module: str
         refused = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
 
     assert (refused.returncode, refused.stdout) == (1, "")
-    assert f"Choose another: make {target} ARGS=" in refused.stderr
+    assert f"another program listens there. Choose another: make {target} ARGS=" in refused.stderr
     assert refused.stderr.count("\n") == 1
