@@ -2,6 +2,7 @@
 
 import asyncio
 import datetime as dt
+import socket
 import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -16,7 +17,7 @@ from cryptography.x509.oid import NameOID
 
 from api.kit.clock import Clock
 from api.kit.storage.postgres.connections import LONGEST_IDLE_SECONDS, LONGEST_LIFE_SECONDS, PostgresSession
-from api.kit.storage.postgres.retries import retry
+from api.kit.storage.postgres.retries import failure_of, retry
 from api.kit.storage.postgres.store import SWEEP_AT_MOST, SWEEP_EVERY_SECONDS, PostgresStore
 from api.kit.storage.store import Always, Check, IfAbsent, Key, Put, StoreUnavailable
 from api.main.postgres_url import parse_postgres_url
@@ -135,6 +136,23 @@ async def test_a_silent_server_does_not_hold_a_caller(
             assert asyncio.get_running_loop().time() - started < 9
             wire.restore()
             assert await store.get(A) is None
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (ConnectionRefusedError(), "nothing listens at the host and port in PLUGBOARD_POSTGRES_URL"),
+        (socket.gaierror(socket.EAI_NONAME, "unknown"), "the host in PLUGBOARD_POSTGRES_URL has no address"),
+        (TimeoutError(), "it does not answer in time"),
+        (ConnectionError(), "does not offer TLS"),
+        (ConnectionResetError(), "ConnectionResetError"),
+    ],
+)
+def test_a_failure_to_connect_is_described(error: Exception, reason: str) -> None:
+    failure = failure_of(error)
+
+    assert reason in failure.text
+    assert failure.is_retryable
 
 
 async def test_a_wrong_password_is_named_and_not_shown(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -28,6 +29,11 @@ HINTS = {
     "3D000": ": the database in PLUGBOARD_POSTGRES_URL does not exist",
     "42501": ": the user needs the right to create a table in its schema, and to read and write it",
     "42P01": ": no such table. Check PLUGBOARD_TABLE, or run `plugboard table create`",
+}
+REASONS = {
+    ConnectionRefusedError: "nothing listens at the host and port in PLUGBOARD_POSTGRES_URL. Is the server running?",
+    socket.gaierror: "the host in PLUGBOARD_POSTGRES_URL has no address",
+    TimeoutError: "it does not answer in time",
 }
 
 Result = TypeVar("Result")
@@ -76,7 +82,7 @@ def _reason(error: Exception) -> str:
         return "no host accepts writes"
     if type(error) is ConnectionError:  # asyncpg's own
         return "it closes the connection, or does not offer TLS"
-    return type(error).__name__
+    return next((reason for kind, reason in REASONS.items() if isinstance(error, kind)), type(error).__name__)
 
 
 def _answer(error: asyncpg.PostgresError) -> PostgresFailure:
