@@ -87,6 +87,7 @@ def admin_settings(collection: str) -> str:
     return Settings().record_limits[KINDS[collection]].setting
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("collection", COLLECTIONS)
 def test_fifty_creates_at_once_in_two_processes_do_not_pass_the_limit(
     any_workspace: Workspace, collection: str

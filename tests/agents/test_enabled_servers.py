@@ -29,6 +29,7 @@ def test_the_order_of_the_servers_is_kept(any_workspace: Workspace) -> None:
     assert any_workspace.admin.get(f"{any_workspace.agents}/{agent['id']}").json() == changed
 
 
+@pytest.mark.slow
 def test_one_request_replaces_forty_servers_by_forty_others(any_workspace: Workspace) -> None:
     servers = make(any_workspace, 2 * MAX_SERVERS)
     before, after = servers[:MAX_SERVERS], servers[MAX_SERVERS:]

@@ -81,6 +81,7 @@ def test_a_connection_created_in_one_process_works_in_all(provider: OAuthProvide
     assert "Traceback" not in process.log()
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("OAU-15")
 def test_a_disconnected_client_requests_no_token_in_any_process(provider: OAuthProvider, tmp_path: Path) -> None:
     acme = provider.tenant("acme")

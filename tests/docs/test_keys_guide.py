@@ -33,6 +33,7 @@ def test_a_backup_can_be_restored_and_served(reader: Reader) -> None:
     assert served_credentials(reader.workspace, restored, stored["id"]) == {"headerValue": "Bearer canary-weather"}
 
 
+@pytest.mark.slow
 def test_an_installation_moves_to_another_store(tmp_path: Path) -> None:
     with served(Settings(data_dir=tmp_path / "var")) as plugboard:
         workspace = plugboard.make_workspace()
@@ -47,6 +48,7 @@ def test_an_installation_moves_to_another_store(tmp_path: Path) -> None:
     assert served_credentials(workspace, moved, stored["id"]) == {"headerValue": "Bearer canary-weather"}
 
 
+@pytest.mark.slow
 def test_data_keys_are_rotated_while_the_service_runs(reader: Reader) -> None:
     stored = reader.workspace.make_server()
 

@@ -67,6 +67,7 @@ def test_one_port_shows_the_sums_over_all_workers(tmp_path: Path, temporary: Pat
     assert process.popen.returncode == 0
 
 
+@pytest.mark.slow
 def test_a_worker_that_does_not_answer_is_not_counted_as_one(tmp_path: Path, temporary: Path) -> None:
     port = free_metrics_port()
     with serving(tmp_path / "data", PLUGBOARD_WORKERS=2, PLUGBOARD_METRICS_PORT=port, TMPDIR=temporary) as process:

@@ -39,6 +39,7 @@ async def page(tmp_path: Path) -> AsyncIterator[Page]:
             }
 
 
+@pytest.mark.slow
 async def test_every_operation_is_rendered_with_a_request_to_copy(page: Page) -> None:
     for operation in OPERATIONS:
         where = json.dumps(f"/{operation.method}{operation.path}")

@@ -50,6 +50,7 @@ def cache_metrics(port: int) -> dict[str, float]:
     return {name: float(value) for name, value in samples}
 
 
+@pytest.mark.slow
 def test_lists_and_rules_of_a_workspace_take_its_share_of_memory(tmp_path: Path) -> None:
     host, port = UpstreamHost(), free_port()
     with (

@@ -71,6 +71,7 @@ def test_the_ignore_file_admits_only_copied_files() -> None:
     assert [source for source in copied() if not (PROJECT / source).exists()] == []
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_build_make_a_command_that_runs(tmp_path: Path) -> None:
     """All but those that need a package index or remove what the tests themselves run on."""
     build_stage = DOCKERFILE[: [place for place, (name, _) in enumerate(DOCKERFILE) if name == "FROM"][1]]

@@ -89,6 +89,7 @@ def bill(released: Path) -> Any:
     return json.loads(file.read_text())
 
 
+@pytest.mark.slow
 def test_two_clones_of_a_commit_release_the_same_bytes(released: Path, tmp_path: Path) -> None:
     other = clone(tmp_path / "another place", mode=0o600, touched=COMMITTED_AT + 86_400)
 

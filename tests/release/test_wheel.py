@@ -54,6 +54,7 @@ def test_the_build_backend_is_locked_and_nothing_is_downloaded() -> None:
     assert re.search(r"^setuptools==", (PROJECT / "requirements.lock").read_text(), re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_the_command_runs_from_the_environment_that_it_is_installed_in(installed: Program, tmp_path: Path) -> None:
     python = Path(installed.command[0]).with_name("python")
     places = subprocess.run(
@@ -69,6 +70,7 @@ def test_the_command_runs_from_the_environment_that_it_is_installed_in(installed
     assert plugboard(tmp_path / "var", "--version", program=installed).stdout.startswith("plugboard ")
 
 
+@pytest.mark.slow
 def test_the_table_is_created_and_its_template_printed(installed: Program, moto_server: str, tmp_path: Path) -> None:
     dynamo = {
         "PLUGBOARD_STORE": "dynamodb",
@@ -83,6 +85,7 @@ def test_the_table_is_created_and_its_template_printed(installed: Program, moto_
     assert template.stdout == (PROJECT / "api/kit/storage/dynamodb/stack.yaml").read_text()
 
 
+@pytest.mark.slow
 def test_it_serves_the_api_its_description_and_the_files_of_the_page(installed: Program, tmp_path: Path) -> None:
     with serving(tmp_path / "var", installed) as process, process.caller(process.key()) as admin:
         created = admin.post(f"/api/workspaces/{process.workspace_id()}/agents", json={"name": "Support"})

@@ -107,6 +107,7 @@ def test_an_id_cannot_be_a_slug(workspace: Workspace) -> None:
     assert error_paths(response) == ["slug"]
 
 
+@pytest.mark.slow
 async def test_twenty_concurrent_servers_with_one_name_get_twenty_slugs(any_workspace: Workspace) -> None:
     async with many_callers(any_workspace.plugboard.url, any_workspace.key) as callers:
         responses = await asyncio.gather(*(callers.post(any_workspace.servers, json=WEATHER) for _ in range(20)))

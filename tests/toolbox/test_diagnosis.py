@@ -122,7 +122,7 @@ PLACES: dict[Fault, Place] = {
 }
 TIMEOUTS = {
     Fault.CONNECT_TIMEOUT: "Error calling MCP server: no connection in time. Nothing was sent.",
-    Fault.READ_TIMEOUT: "Error calling MCP server: no answer within 1 s.",
+    Fault.READ_TIMEOUT: "Error calling MCP server: no answer within 2 s.",
 }
 
 
@@ -138,7 +138,7 @@ def test_a_failure_is_told_apart_in_check_list_and_log(
 ) -> None:
     workspace = diagnosed.workspace()
     with PLACES[fault](diagnosed.authority) as url, caplog.at_level(logging.INFO):
-        server = workspace.make_server(url=url, timeoutSeconds=1, **NONE)
+        server = workspace.make_server(url=url, timeoutSeconds=2, **NONE)
         agent = workspace.make_agent(enabledMcpServerIds=[server["id"]])["id"]
         checked = workspace.admin.post(f"{workspace.servers}/{server['id']}/check")
         listed = workspace.admin.get(f"{workspace.agents}/{agent}/tools")

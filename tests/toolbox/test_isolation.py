@@ -71,6 +71,7 @@ def credentials_in(seen: list[McpRequest]) -> set[str]:
     return {item.headers["authorization"] for item in seen}
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("EGR-10", "REL-18")
 async def test_each_upstream_of_a_thousand_mixed_calls_sees_its_own_credential_only(
     connected: Plugboard, upstream_host: UpstreamHost

@@ -145,6 +145,7 @@ def test_a_changed_server_can_be_connected_again_with_its_new_client(owner: Work
     assert len(acme.live_tokens("access")) == len(acme.live_tokens("refresh")) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("OAU-16")
 def test_deleting_a_workspace_revokes_all_its_grants(owner: WorkspaceOwner, provider: OAuthProvider) -> None:
     """Their number is beyond one page, and beyond what one write can carry."""

@@ -70,6 +70,7 @@ async def test_many_bodies_in_tiny_chunks_at_once_hold_nothing_up(size: int) -> 
     assert min(turns) < LONGEST_TURN * slowness()
 
 
+@pytest.mark.slow
 async def test_many_streams_in_tiny_chunks_at_once_hold_nothing_up() -> None:
     answer = CHUNKED + in_chunks(b" " * 200_000, 1)
     with upstream_in_thread(raw(answer)) as there:

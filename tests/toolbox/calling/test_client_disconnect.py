@@ -57,6 +57,7 @@ def running_tasks() -> int:
     return sum(isinstance(object_, asyncio.Task) and not object_.done() for object_ in gc.get_objects())
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("REL-13")
 async def test_hundreds_of_disconnected_clients_leave_nothing_behind(toolbox: ToolboxClient) -> None:
     stuck = StuckServer("tools/call")

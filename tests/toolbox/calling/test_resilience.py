@@ -306,6 +306,7 @@ async def test_calls_in_progress_of_a_workspace_are_limited(connected: Plugboard
     assert answer["isError"] is False
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("REL-16", "REL-17")
 async def test_workspaces_with_slow_servers_leave_room_for_a_newcomer(
     connected: Plugboard, upstream_host: UpstreamHost
