@@ -76,14 +76,14 @@ async def _start_servers(plan: Plan, directory: Path, cores: Cores, running: Exi
         "same": await seed(_new_directory(directory / "same"), upstream.port, plan.stored),
         "spread": await seed(_new_directory(directory / "spread"), upstream.port, FEW, plan.stored),
     }
-    products = {
-        name: Product(running.enter_context(processes.product(cores, item.data)), item) for name, item in stored.items()
-    }
+    products: dict[str, Product] = {}
+    if postgres_is_installed():  # first: an installation is not copied while it is served
+        products["postgres few"] = _on_postgres(_new_directory(directory / "postgres"), stored["few"], cores, running)
+    for name, item in stored.items():
+        products[name] = Product(running.enter_context(processes.product(cores, item.data)), item)
     if dynoxide_is_installed():
         for name in ("few", "same"):
             products[f"dynamodb {name}"] = _on_dynamodb(directory / f"dynamodb-{name}", stored[name], cores, running)
-    if postgres_is_installed():
-        products["postgres few"] = _on_postgres(_new_directory(directory / "postgres"), stored["few"], cores, running)
     answers = await _store_responses(_new_directory(directory / "answers"), products["few"])
     bare = running.enter_context(processes.bare(cores, answers))
     floors = {
