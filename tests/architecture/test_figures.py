@@ -24,6 +24,7 @@ from api.http.server.protocol import MAX_HEAD_BYTES, LimitedHttpProtocol
 from api.http.server.send_watch import LEAST_BYTES
 from api.kit.egress.custom_headers import MAX_HEADERS
 from api.kit.egress.policy import FIRST_UNPRIVILEGED_PORT, WIDEST_IPV4, WIDEST_IPV6
+from api.kit.http_client.response_parser import USUAL_CHUNK
 from api.kit.redaction import SHORTEST_SECRET
 from api.kit.strict_json import MAX_DEPTH, MAX_VALUES
 from api.main.commands import DRAIN_SECONDS
@@ -42,6 +43,7 @@ from api.toolbox.toolsets.registry import IDLE_SECONDS
 from api.toolbox.toolsets.tool_catalog import FRESH_SECONDS, LONGEST_TEXT, USABLE_SECONDS
 from api.upstream_http import LIMITS
 from bench import comparisons, plan
+from integrations.mcp import header_mirroring
 from integrations.mcp.tools import MAX_BYTES, MAX_TOOLS
 from tests.documents import PROJECT, README, Document, guide, numbers_in
 
@@ -70,7 +72,8 @@ TOOLS_LIMITS = {
     "Calls in progress": CALLS,
     "Failures in a row": [FAILURES_TO_OPEN, 500, FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS / MINUTE],
     "Arguments": [MAX_BODY_BYTES / MB, MAX_DEPTH, MAX_VALUES],
-    "An upstream's answer": [LIMITS.decoded / MB],
+    "An argument that a server takes": [header_mirroring.MAX_VALUE, header_mirroring.MAX_HEADERS],
+    "An upstream's answer": [LIMITS.decoded / MB, LIMITS.chunks, USUAL_CHUNK],
     "Text of a result": [MAX_TEXT],
     "`structuredContent`": [MAX_STRUCTURED],
     "Images, sounds and files": [MAX_MEDIA / 10**6, 64],
