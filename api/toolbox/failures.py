@@ -9,6 +9,7 @@ from dataclasses import replace
 from http import HTTPStatus
 
 from api.kit.redaction import NO_SECRETS, Redactor
+from api.kit.transport_errors import Fault
 from api.servers.server import Server
 from api.toolbox.calling.circuit_breakers import CircuitOpen
 from api.toolbox.failure_causes import CIRCUIT_OPEN, cause_of
@@ -37,7 +38,6 @@ CLIENT_LACKS = "The client of this server is missing required scopes: {}. Add th
 DISABLED = "The server is disabled. Enable it to use its tools."
 NOT_CONNECTED_SERVICE = "Connect this service first."
 NO_TOOLS = "This version of Plugboard has no tools for this service."
-NOT_CONNECTED_IN_TIME = "no connection in time. Nothing was sent."
 MAYBE_DONE = "It is not known whether the call was carried out."
 LONGEST_WAIT = 3600.0
 _DATA = JsonSize(32, 1000)
@@ -160,8 +160,7 @@ def unavailable(error: Problem, redact: Redactor, seconds: float) -> ToolsUnavai
         return ToolsUnavailable(reason, error.text, cause=cause)
     cause = cause_of(error)
     if isinstance(error, TimeoutError | UpstreamTimeout):
-        is_connecting = isinstance(error, UpstreamTimeout) and not error.sent
-        text = "no connection in time." if is_connecting else "no answer in time."
+        text = "no connection in time." if _is_connecting(error) else "no answer in time."
         detail = not_answered(f"{text} {cause.explanation}")
         return ToolsUnavailable(UnavailableReason.TIMEOUT, detail, is_down=True, text=not_answered(text), cause=cause)
     failure = failure_of(error, redact, seconds)
@@ -196,10 +195,11 @@ def _kind_and_text(
             return FailureKind.UPSTREAM_REFUSED, upstream_error(message, data, redact), None
         case StatusRefused():
             return _refusal(error, redact)
-        case TimeoutError():
-            return FailureKind.TIMEOUT, _timed_out(seconds, sent=True), None
-        case UpstreamTimeout(sent=sent):
-            return FailureKind.TIMEOUT, _timed_out(seconds, sent=sent), None
+        case TimeoutError() | UpstreamTimeout(sent=True):
+            return FailureKind.TIMEOUT, not_answered(f"no answer within {seconds:g} s. {MAYBE_DONE}"), None
+        case UpstreamTimeout():  # a handshake before the call may have had no answer
+            reason = "no connection in time." if _is_connecting(error) else f"no answer within {seconds:g} s."
+            return FailureKind.TIMEOUT, not_answered(f"{reason} Nothing was sent."), None
         case Unreachable(sent=sent) | UnreadableResponse(sent=sent):
             text = f"{error.text} {MAYBE_DONE}" if sent else error.text
             return FailureKind.UPSTREAM_UNAVAILABLE, not_answered(text, redact), None
@@ -207,8 +207,9 @@ def _kind_and_text(
             return FailureKind.UPSTREAM_UNAVAILABLE, not_answered(error.text, redact), None
 
 
-def _timed_out(seconds: float, *, sent: bool) -> str:
-    return not_answered(f"no answer within {seconds:g} s. {MAYBE_DONE}" if sent else NOT_CONNECTED_IN_TIME)
+def _is_connecting(error: UpstreamTimeout | TimeoutError) -> bool:
+    is_answer_missing = cause_of(error).word == Fault.READ_TIMEOUT
+    return isinstance(error, UpstreamTimeout) and not error.sent and not is_answer_missing
 
 
 def _is_down(error: UpstreamError | TimeoutError) -> bool:

@@ -2,8 +2,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.kit.redaction import Redactor
+from api.kit.redaction import NO_SECRETS, Redactor
+from api.kit.transport_errors import Fault
 from api.toolbox.failures import (
+    failure_of,
     generic_description,
     not_answered,
     request_failed,
@@ -12,6 +14,7 @@ from api.toolbox.failures import (
     upstream_error,
 )
 from api.toolbox.output.sanitize import MAX_ERROR, safe_line
+from integrations import FailureCause, UpstreamTimeout
 
 
 @pytest.mark.requirement("TRS-05")
@@ -30,6 +33,25 @@ def test_fixed_texts_are_exact() -> None:
         "Call the MCP server 'Weather'. Provide the MCP method name and optional parameters."
     )
     assert not_answered("no answer within 30 seconds") == "Error calling MCP server: no answer within 30 seconds"
+
+
+UNANSWERED = FailureCause(Fault.READ_TIMEOUT.value)
+TIMEOUTS = [
+    (TimeoutError(), "no answer within 2 s. It is not known whether the call was carried out."),
+    (UpstreamTimeout("late"), "no answer within 2 s. It is not known whether the call was carried out."),
+    (UpstreamTimeout("late", sent=False, cause=UNANSWERED), "no answer within 2 s. Nothing was sent."),
+    (
+        UpstreamTimeout("late", sent=False, cause=FailureCause(Fault.CONNECT_TIMEOUT.value)),
+        "no connection in time. Nothing was sent.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("error", "text"), TIMEOUTS)
+def test_a_handshake_without_an_answer_is_no_missing_connection(
+    error: TimeoutError | UpstreamTimeout, text: str
+) -> None:
+    assert failure_of(error, NO_SECRETS, 2).text == f"Error calling MCP server: {text}"
 
 
 @pytest.mark.parametrize("data", [None, "", [], {}])
