@@ -26,7 +26,10 @@ def _once(work: Callable[[], object]) -> float:
 
 @contextmanager
 def untraced() -> Iterator[None]:
-    """Without the measurement of coverage in this thread, which takes time and memory for each line."""
+    """Without the measurement of coverage in this thread, which takes time and memory for each line.
+
+    Not to be used many times a second: Python refuses to start a thread just when another thread changes its tracing.
+    """
     trace = sys.gettrace()
     sys.settrace(None)
     try:
@@ -48,12 +51,15 @@ class Measured(Generic[T]):
         self.longest = 0.0
 
     def __await__(self) -> Generator[Any, Any, T]:
+        with untraced():
+            return (yield from self._steps())
+
+    def _steps(self) -> Generator[Any, Any, T]:
         sent = None
         while True:
             begun = thread_time()
             try:
-                with untraced():
-                    waited_for = self._coroutine.send(sent)
+                waited_for = self._coroutine.send(sent)
             except StopIteration as end:
                 result: T = end.value
                 return result

@@ -229,7 +229,8 @@ async def test_an_unreadable_job_delays_no_other(
 
         assert [item.key.sk for item in await pending_jobs(parts)] == [unknown.key.sk]
     assert notion.live_tokens("access") == []
-    assert [record.levelno for record in caplog.records if "revocation job" in record.message] == [logging.ERROR]
+    # The process that served the disconnect may have come across the job as well.
+    assert {record.levelno for record in caplog.records if "revocation job" in record.message} == {logging.ERROR}
 
 
 async def test_retries_become_rarer_and_end_after_a_week(
