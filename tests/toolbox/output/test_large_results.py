@@ -43,7 +43,7 @@ async def test_a_large_result_leaves_the_event_loop_to_others(result: Json) -> N
 
     converted = await work
 
-    assert work.longest < 0.05
+    assert work.longest < 0.05 * slowness()
     assert converted == of_tool(result, Redactor([SECRET]))
 
 
@@ -124,4 +124,4 @@ async def test_a_large_result_of_another_method_is_converted_likewise() -> None:
     work = Measured(LargeResults(FairThread(), "ws_a").convert(of_method, result, NO_SECRETS))
 
     assert await work == of_method(result, NO_SECRETS)
-    assert work.longest < 0.05
+    assert work.longest < 0.05 * slowness()
