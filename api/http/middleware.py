@@ -14,7 +14,7 @@ from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 from msgspec import UNSET
 
 from api.http.client_address import ClientAddresses
-from api.http.request import target_refusal
+from api.http.request import SHORT_PATH, target_refusal
 from api.http.request_metrics import RequestCollector
 from api.http.responses import problem
 from api.kit.logs import RequestLine
@@ -76,7 +76,7 @@ class RequestMiddleware:
                 sent_bytes += len(message["body"])
             return send(message)
 
-        refusal = target_refusal(scope)
+        refusal = target_refusal(scope) if scope["query_string"] or len(scope["path"]) > SHORT_PATH else None
         try:
             await (problem(refusal) if refusal else self._app)(get_scope, receive, send_extended)
         finally:

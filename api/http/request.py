@@ -26,6 +26,8 @@ MAX_QUERY = 16_384
 MAX_PARAMETERS = 50
 BYTES_OF_A_CHARACTER = 4
 """Of a text with any character outside of ASCII, at most."""
+SHORT_PATH = MAX_PATH // BYTES_OF_A_CHARACTER
+"""In characters: a shorter one has few enough bytes in any script."""
 MERGE_PATCH = "application/merge-patch+json"
 _MEDIA_TYPES = {False: (b"application/json",), True: (b"application/json", MERGE_PATCH.encode())}
 """Of a body, and of one of PATCH."""
@@ -77,7 +79,7 @@ class ApiRequest(AnyRequest):
 def target_refusal(scope: Mapping[str, Any]) -> AppError | None:
     """The reason against a path or a query that no route takes. Parsing, routing and caches cost with its length."""
     path, query = scope["path"], scope["query_string"]
-    if len(path) > MAX_PATH / BYTES_OF_A_CHARACTER and (len(path) > MAX_PATH or not path.isascii()):
+    if len(path) > SHORT_PATH and (len(path) > MAX_PATH or not path.isascii()):
         return UriTooLong(f"A path may have at most {MAX_PATH} characters.")
     if not query:
         return None

@@ -22,7 +22,7 @@ class RequestCollector(Collector):
     def record(self, route: str | None, method: str, status: int, seconds: float) -> None:
         """`status` is 0 if the client left before a response began."""
         known = method if method in METHODS else OTHER
-        self._times.add((route or OTHER, known, str(status)), seconds)
+        self._times.add((route or OTHER, known, status), seconds)
 
     def collect(self) -> Iterator[Metric]:
         ended = CounterMetricFamily(

@@ -110,9 +110,9 @@ class Timings:
 
     def __init__(self, bounds: Sequence[float]) -> None:
         self._bounds = bounds
-        self._rows: dict[tuple[str, ...], list[float]] = {}
+        self._rows: dict[tuple[str | int, ...], list[float]] = {}
 
-    def add(self, key: tuple[str, ...], seconds: float) -> None:
+    def add(self, key: tuple[str | int, ...], seconds: float) -> None:
         row = self._rows.get(key)
         if row is None:
             row = self._rows[key] = [0] * (len(self._bounds) + 2)
@@ -120,13 +120,13 @@ class Timings:
         row[-1] += seconds
 
     def counts(self) -> dict[tuple[str, ...], float]:
-        return {key: sum(row[:-1]) for key, row in list(self._rows.items())}
+        return {tuple(map(str, key)): sum(row[:-1]) for key, row in list(self._rows.items())}
 
     def histogram(self, name: str, description: str, labels: Sequence[str]) -> HistogramMetricFamily:
         """By the first parts of the keys, one for each label."""
         sums: dict[tuple[str, ...], list[float]] = {}
         for key, row in list(self._rows.items()):
-            label_values = key[: len(labels)]
+            label_values = tuple(map(str, key[: len(labels)]))
             known = sums.get(label_values)
             sums[label_values] = row if known is None else [a + b for a, b in zip(known, row, strict=True)]
         family = HistogramMetricFamily(name, description, labels=labels)

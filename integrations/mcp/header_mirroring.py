@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -40,7 +41,7 @@ def standard_headers(version: str, method: str, params: Mapping[str, Any] | None
     headers = {"MCP-Protocol-Version": version, "Mcp-Method": method}
     name = params.get(_NAME_PARAMETERS[method]) if params and method in _NAME_PARAMETERS else None
     if isinstance(name, str):
-        headers["Mcp-Name"] = _header_value((_NAME_PARAMETERS[method],), name)
+        headers["Mcp-Name"] = _name_header(_NAME_PARAMETERS[method], name)
     return headers
 
 
@@ -48,6 +49,11 @@ def argument_headers(paths: Paths, arguments: object) -> dict[str, str]:
     """Raises `ArgumentRefused` for an argument that is too long for a header."""
     values = {name: _value_text(_value_at(path, arguments)) for name, path in paths.items()}
     return {PREFIX + name: _header_value(paths[name], text) for name, text in values.items() if text is not None}
+
+
+@lru_cache(maxsize=256)
+def _name_header(parameter: str, name: str) -> str:
+    return _header_value((parameter,), name)
 
 
 def _header_value(path: tuple[str, ...], text: str) -> str:

@@ -50,11 +50,8 @@ class HttpConnection(asyncio.Protocol):
     @property
     def is_usable(self) -> bool:
         """Whether a request may be sent. What arrived before it is no response, even if it has not been read yet."""
-        return self._is_open and not self._arrivals.poll(0)
-
-    @property
-    def _is_open(self) -> bool:
-        return self._transport is not None and not self._transport.is_closing()
+        transport = self._transport
+        return transport is not None and not transport.is_closing() and not self._arrivals.poll(0)
 
     def send(self, method: str, head: bytes, body: bytes, limits: ResponseLimits, deadline: Deadline) -> ResponseParser:
         """From here on the upstream may have received the request."""
@@ -79,7 +76,7 @@ class HttpConnection(asyncio.Protocol):
         if answer is not None:
             answer.leave()
             is_idle = not (self._unparsed or self._unsent or self._is_full)
-            if answer.is_reusable and self._is_open and is_idle:
+            if is_idle and answer.is_reusable and self._transport is not None and not self._transport.is_closing():
                 return True
         self.abort()
         return False

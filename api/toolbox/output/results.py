@@ -50,13 +50,21 @@ def failed(failure: Failure) -> ToolResult:
     return ToolResult(failure.text, content, None, is_error=True, failure=failure)
 
 
+def plain_of_tool(result: Json, redact: Redactor) -> ToolResult | None:
+    """The result of `tools/call`, if it is a single short text that needs no cleaning, as most are."""
+    content = result.get("content")
+    if "structuredContent" in result or not isinstance(content, list) or len(content) != 1:
+        return None
+    text = _plain_text(content, redact, min(MAX_TEXT, redact.most_at_once))
+    return None if text is None else ToolResult(text, _encode(content), None, result.get("isError") is True)
+
+
 def of_tool(result: Json, redact: Redactor) -> ToolResult:
     """The result of `tools/call`."""
-    content, is_error = result.get("content"), result.get("isError") is True
-    plain = _plain_text(content, redact)
-    if plain is not None and "structuredContent" not in result:
-        return ToolResult(plain, _encode(content), None, is_error)
-    blocks = _fit_blocks(content, redact)
+    if (plain := plain_of_tool(result, redact)) is not None:
+        return plain
+    is_error = result.get("isError") is True
+    blocks = _fit_blocks(result.get("content"), redact)
     structured, note = _fit_structured(result.get("structuredContent"), redact)
     if note:
         blocks = [*blocks, _text_block(note)]
@@ -88,7 +96,7 @@ def _fit_blocks(content: object, redact: Redactor) -> list[Json]:
     return fitted
 
 
-def _plain_text(content: object, redact: Redactor) -> str | None:
+def _plain_text(content: object, redact: Redactor, most: int = MAX_TEXT) -> str | None:
     """The text of a result that is a single short text, as most are; None for any other."""
     if not isinstance(content, list) or len(content) != 1:
         return None
@@ -96,7 +104,7 @@ def _plain_text(content: object, redact: Redactor) -> str | None:
     if not isinstance(block, dict) or block.keys() != {"type", "text"} or block["type"] != "text":
         return None
     text = block["text"]
-    is_plain = isinstance(text, str) and len(text) <= MAX_TEXT and is_clean(text) and redact.finds_nothing_in(text)
+    is_plain = isinstance(text, str) and len(text) <= most and is_clean(text) and redact.finds_nothing_in(text)
     return text if is_plain else None
 
 

@@ -112,7 +112,8 @@ class McpToolset(Toolset):
             self._leave()
         if self._client.era is not self._era:
             await self._keep_era()
-        return await self._convert(results.of_tool, response)
+        plain = results.plain_of_tool(response, self._credentials.redact)
+        return await self._convert(results.of_tool, response) if plain is None else plain
 
     async def _call_method(self, method: str, params: Mapping[str, Any] | None) -> ToolResult:
         self._busy += 1
