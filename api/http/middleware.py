@@ -14,7 +14,7 @@ from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 from msgspec import UNSET
 
 from api.http.client_address import ClientAddresses
-from api.http.request import SHORT_PATH, target_refusal
+from api.http.request import SHORT_PATH, SHORT_QUERY, target_refusal
 from api.http.request_metrics import RequestCollector
 from api.http.responses import problem
 from api.kit.logs import RequestLine
@@ -76,7 +76,8 @@ class RequestMiddleware:
                 sent_bytes += len(message["body"])
             return send(message)
 
-        refusal = target_refusal(scope) if scope["query_string"] or len(scope["path"]) > SHORT_PATH else None
+        is_short = len(scope["path"]) <= SHORT_PATH and len(scope["query_string"]) < SHORT_QUERY
+        refusal = None if is_short else target_refusal(scope)
         try:
             await (problem(refusal) if refusal else self._app)(get_scope, receive, send_extended)
         finally:

@@ -28,6 +28,8 @@ BYTES_OF_A_CHARACTER = 4
 """Of a text with any character outside of ASCII, at most."""
 SHORT_PATH = MAX_PATH // BYTES_OF_A_CHARACTER
 """In characters: a shorter one has few enough bytes in any script."""
+SHORT_QUERY = MAX_PARAMETERS
+"""In bytes: a shorter one has few enough parameters."""
 MERGE_PATCH = "application/merge-patch+json"
 _MEDIA_TYPES = {False: (b"application/json",), True: (b"application/json", MERGE_PATCH.encode())}
 """Of a body, and of one of PATCH."""
