@@ -132,8 +132,9 @@ class _Count:
             raise TooCostly
         if isinstance(value, dict):
             properties = costs.properties or {}
+            fewer = properties if len(properties) < len(value) else value  # many schemas may name one property each
             return [
-                *((properties[name], each) for name, each in value.items() if name in properties),
+                *((properties[name], value[name]) for name in fewer if name in properties and name in value),
                 *((schema, each) for schema in costs.members for each in value.values()),
                 *((schema, name) for schema in costs.names for name in value),
             ]

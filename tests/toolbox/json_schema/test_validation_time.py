@@ -162,3 +162,14 @@ def test_each_level_of_unevaluated_properties_multiplies_the_cost(levels: int) -
 
     assert above.validation > 2.6 * below.validation
     assert CostCounter(chain(40, "unevaluatedProperties"), {}).of({"a": 1}).validation > MAX_NANOSECONDS
+
+
+def test_many_conditions_on_one_property_cost_no_walk_over_all_members() -> None:
+    conditions = [{"if": {"properties": {"a": {"const": n}}}, "then": {"required": ["b"]}} for n in range(450)]
+    validator, args = Validator.of({"allOf": conditions}), {f"f{n}": n for n in range(3000)}
+
+    begun = process_time()
+    for _ in range(5):
+        assert validator.check(args) == []
+
+    assert process_time() - begun < 2 * A_MOMENT
