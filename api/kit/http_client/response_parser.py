@@ -46,7 +46,7 @@ class ResponseParser:
         self.eased: Callable[[], None] | None = None
         """Called once the buffered body has been consumed; resumes reading."""
         self.parts = 0
-        """Chunks of the body, as they were parsed: the work that it has been."""
+        """Of the body, as they were parsed: the work that it has been."""
         self.may_be_chunked = True
         self._loop = loop
         self._max_chunks = limits.chunks
@@ -214,11 +214,9 @@ class ResponseParser:
             self._chunks.append(data)
             self.held += len(data)
             self._body += len(data)
-
-    def on_chunk_header(self) -> None:
-        self.parts += 1
-        if self.parts > self._max_chunks + self._body // USUAL_CHUNK:
-            self._refuse(ResponseTooLarge(f"{self.parts} chunks for {self._body} bytes"))
+            self.parts += 1
+            if self.parts > self._max_chunks + self._body // USUAL_CHUNK:
+                self._refuse(ResponseTooLarge(f"{self.parts} chunks for {self._body} bytes"))
 
     def on_message_complete(self) -> None:
         if self.has_head:

@@ -272,3 +272,12 @@ def test_an_abandoned_response_ends(loop: asyncio.AbstractEventLoop) -> None:
     answer.leave()
 
     assert run_until_complete(whole(answer, USUAL)) is ConnectionFailed
+
+
+def test_a_body_of_many_tiny_pieces_is_refused_without_chunks_too(loop: asyncio.AbstractEventLoop) -> None:
+    """Each piece that is kept takes many times the memory of its bytes."""
+    limits = ResponseLimits(chunks=1000)
+    body = [b"ab"] * 5000
+
+    assert read(loop, OK + b"Content-Length: 10000\r\n\r\n", *body, limits=limits) is ResponseTooLarge
+    assert read(loop, OK + b"Content-Length: 10000\r\n\r\n", b"".join(body), limits=limits)[3] == b"".join(body)
