@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
-from collections.abc import Callable, Coroutine, Generator, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
 from contextlib import contextmanager
 from time import thread_time
 from typing import Any, Generic, TypeVar
@@ -41,6 +42,18 @@ def untraced() -> Iterator[None]:
 def tracing_factor() -> int:
     """For limits of work in other threads, which is traced while coverage is measured."""
     return 1 if sys.gettrace() is None else 8
+
+
+async def longest_turn(work: Awaitable[object]) -> float:
+    """The CPU time of the longest turn of the event loop while the work is done, tasks that it starts included."""
+    task = asyncio.ensure_future(work)
+    with untraced():
+        longest, last = 0.0, thread_time()
+        while not task.done():
+            await asyncio.sleep(0)
+            longest, last = max(longest, thread_time() - last), thread_time()
+    task.result()
+    return longest
 
 
 class Measured(Generic[T]):

@@ -24,6 +24,7 @@ from api.toolbox.toolsets.tool_catalog import ToolCatalog
 from integrations import ListedTools, UpstreamError
 from integrations.mcp.jsonrpc import parse_messages
 from integrations.mcp.sse import EventStream
+from tests.cpu_time import longest_turn
 from tests.fuzz.stall_inputs import SECRETS
 
 CHUNK = 65_536
@@ -51,23 +52,13 @@ def longest_piece(kind: str, given: Any) -> float:
     """In seconds of CPU."""
     if kind in PIECES:
         return max(_timed(piece) for piece in PIECES[kind](given))
-    return asyncio.run(_longest_turn(TASKS[kind](given)))
+    return asyncio.run(longest_turn(TASKS[kind](given)))
 
 
 def _timed(piece: Callable[[], Any]) -> float:
     begun = thread_time()
     piece()
     return thread_time() - begun
-
-
-async def _longest_turn(work: Awaitable[Any]) -> float:
-    task = asyncio.ensure_future(work)
-    longest, last = 0.0, thread_time()
-    while not task.done():
-        await asyncio.sleep(0)
-        longest, last = max(longest, thread_time() - last), thread_time()
-    task.result()
-    return longest
 
 
 def _schema(schema: Any) -> Iterator[Callable[[], Any]]:

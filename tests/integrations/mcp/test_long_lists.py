@@ -1,9 +1,7 @@
 """Lists and messages of servers that are made to hold the event loop."""
 
-import asyncio
 import gc
 import tracemalloc
-from collections.abc import Awaitable
 from time import thread_time
 from typing import Any
 
@@ -15,6 +13,7 @@ from integrations.errors import UnreadableResponse
 from integrations.mcp import Era
 from integrations.mcp.header_mirroring import MAX_PARTS, BadAnnotation, annotated_paths, argument_headers
 from integrations.mcp.jsonrpc import parse_messages
+from tests.cpu_time import longest_turn
 from tests.fakes.plain_http import client_of
 from tests.fuzz.stall_work import REFERENCE_SECONDS, slowness
 
@@ -27,16 +26,6 @@ MANY_ITEMS: dict[str, list[Any]] = {
     "too large": [0] * 255_000,
     "strings": ["[[,"] * 60_000,
 }
-
-
-async def longest_turn(work: Awaitable[Any]) -> float:
-    task = asyncio.ensure_future(work)
-    longest, last = 0.0, thread_time()
-    while not task.done():
-        await asyncio.sleep(0)
-        longest, last = max(longest, thread_time() - last), thread_time()
-    task.result()
-    return longest
 
 
 def tool(name: str, items: Any) -> dict[str, Any]:

@@ -1,9 +1,6 @@
 """An upstream that sends its body in tiny chunks holds nothing up, and one that sends short events is read."""
 
 import asyncio
-from collections.abc import Awaitable
-from time import thread_time
-from typing import Any
 
 import pytest
 
@@ -11,7 +8,7 @@ from api.kit.egress.policy import CheckedUrl, check_url
 from api.kit.http_client.client import HttpClient
 from api.kit.http_client.response import ENDLESS, ResponseLimits
 from api.kit.transport_errors import ResponseTooLarge
-from tests.cpu_time import untraced
+from tests.cpu_time import longest_turn
 from tests.fakes.raw_upstream import closing_after, raw, upstream_in_thread
 from tests.fuzz.stall_work import slowness
 from tests.kit.http_client.upstream_client import LOOPBACK, client_and_upstream
@@ -21,17 +18,6 @@ END = b"0\r\n\r\n"
 LONGEST_TURN = 0.05
 """Of CPU, as `tests/fuzz` allows."""
 USUAL = ResponseLimits()
-
-
-async def longest_turn(work: Awaitable[Any]) -> float:
-    task = asyncio.ensure_future(work)
-    with untraced():
-        longest, last = 0.0, thread_time()
-        while not task.done():
-            await asyncio.sleep(0)
-            longest, last = max(longest, thread_time() - last), thread_time()
-    task.result()
-    return longest
 
 
 def in_chunks(body: bytes, size: int) -> bytes:
