@@ -1,11 +1,12 @@
 """A strict JSON parser for data from outside: it refuses text that two readers could understand differently.
 
-Its time is bounded: it counts the values of a large text before it makes any of them, and uses no callback for each.
+Its time is bounded: it counts the values of a large text before it makes any of them.
 """
 
 from __future__ import annotations
 
 import json
+from math import isfinite
 from typing import NoReturn
 
 import msgspec
@@ -39,7 +40,7 @@ def parse_json(raw: bytes) -> object:
     if len(raw) > MAX_VALUES * _BYTES_OF_A_VALUE:
         _check_value_count(raw)
     try:
-        value = msgspec.json.decode(raw)
+        value = _decode(raw)
     except RecursionError as error:
         raise InvalidJson(_TOO_DEEP) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -118,7 +119,7 @@ def _reason(raw: bytes) -> InvalidJson:
         return InvalidJson(f"The body is not JSON: line {error.lineno}, column {error.colno}.")
     except InvalidJson as error:
         return error
-    return InvalidJson("A number is too large." if _is_text(value) else "A string holds half of a surrogate pair.")
+    return InvalidJson(_TOO_LARGE if _is_text(value) else "A string holds half of a surrogate pair.")
 
 
 def _is_text(value: object) -> bool:
@@ -133,4 +134,13 @@ def _constant(name: str) -> NoReturn:
     raise InvalidJson(f"{name} is not a JSON number.")
 
 
+def _finite_float(text: str) -> float:
+    """The decoder's own takes 10 µs for a number with a large exponent."""
+    if not isfinite(number := float(text)):
+        raise InvalidJson(_TOO_LARGE)
+    return number
+
+
+_TOO_LARGE = "A number is too large."
+_decode = msgspec.json.Decoder(float_hook=_finite_float).decode
 _decoder = json.JSONDecoder(parse_constant=_constant)

@@ -105,6 +105,7 @@ LISTS: tuple[Json, ...] = (
     [{"name": f"t{n}", "description": "\x1b[" * 9_000, "inputSchema": {}} for n in range(200)],
     [{"name": "t", "inputSchema": fields(3_900, {"description": "x\u202e" * 40})}],
     [{"name": "t", "description": SECRETS[0], "inputSchema": {"enum": [SECRETS[0][-32:]] * 12_000}}],
+    [{"name": f"t{n}", "inputSchema": {"enum": [1e300] * 4_000}} for n in range(10)],
 )
 RESULTS: tuple[Json, ...] = (
     {"content": [{"type": "text", "text": "\x1b[" * 2_000_000}]},
@@ -122,12 +123,14 @@ REDACTORS: tuple[Json, ...] = (
 )
 STREAMS: tuple[bytes, ...] = (
     b"\n" * 4_200_000, b"\r" * 4_200_000, b"data:\n" * 600_000, b":\n\n" * 1_000_000, b"data: {}\n\n" * 300_000,
+    *(b'data: {"id":1,"result":[' + b"%b," % number * count + b"1]}\n\n" for number, count in (
+        (b"1e300", 40_000), (b"1e23", 60_000), (b"9007199254740993.0", 200_000))),
 )  # fmt: skip
 BODIES: tuple[bytes, ...] = (
     b'["\\u0041",' + b"{}," * 340_000 + b"{}]", b"[" + b"[]," * 340_000 + b"[]]", b"[" * 500_000,
     b'{"name":"a","enabledMcpServerIds":[' + b'"x",' * 170_000 + b'"x"]}', b"[" + b"1," * 500_000 + b"1]",
     b'{"a":"' + b"\\u0041" * 160_000 + b'"}', b'{"a":' + b"9" * 900_000 + b"}", b'["' + b'\\"' * 400_000 + b'"]',
-    b"{" + b",".join(b'"k%d":1' % n for n in range(60_000)) + b"}",
+    b"{" + b",".join(b'"k%d":1' % n for n in range(60_000)) + b"}", b"[" + b"1e300," * 19_000 + b"1]",
 )  # fmt: skip
 
 
@@ -224,7 +227,7 @@ def a_stream(random: Random) -> bytes:
 
 
 def a_body(random: Random) -> bytes:
-    part = random.choice((b"{}", b"[]", b"1", b'"\\u0041"', b'{"a":1}', b"1e9", b'"\\\\"', b"[[[]]]", b'"x"'))
+    part = random.choice((b"{}", b"[]", b"1", b'"\\u0041"', b'{"a":1}', b"1e9", b"1e300", b'"\\\\"', b"[[[]]]", b'"x"'))
     many = b"[" + b",".join([part] * number_of(random, 1_000_000 // len(part))) + b"]"
     return random.choice([many, b'{"a":' + many + b"}", json.dumps(an_arguments_object(random)).encode(), many[:-1]])
 

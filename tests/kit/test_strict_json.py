@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from api.kit.strict_json import MAX_DEPTH, MAX_VALUES, InvalidJson, parse_json
 from tests.cpu_time import cpu_seconds
+from tests.fuzz.stall_work import slowness
 
 plain = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 documents = st.recursive(plain, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=30)
@@ -171,6 +172,15 @@ def of_a_megabyte(entry: bytes) -> bytes:
 def test_a_body_of_one_megabyte_takes_little_time(entry: bytes) -> None:
     """With room for a busy machine: without a limit on values the shapes took 300 to 700 ms."""
     assert cpu_seconds(lambda: parse_or_refuse(of_a_megabyte(entry))) < 0.06
+
+
+@pytest.mark.parametrize("number", [b"1e300", b"2e-320", b"9007199254740993.0", b"1.7976931348623157e308"])
+def test_numbers_that_are_hard_to_convert_take_little_time(number: bytes) -> None:
+    """Without a hook for them the decoder took 10 µs for each."""
+    raw = b"[" + b",".join([number] * (MAX_VALUES - 10)) + b"]"
+
+    assert parse_json(raw)[0] == float(number)  # type: ignore[index]
+    assert cpu_seconds(lambda: parse_json(raw)) < 0.06 * slowness()
 
 
 def parse_or_refuse(raw: bytes) -> None:

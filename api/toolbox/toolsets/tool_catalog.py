@@ -31,7 +31,7 @@ LONGEST_TEXT = 20_000
 OnProblem = Callable[[str, str], None]
 """Takes the name of a tool, and why its schema cannot be applied in full."""
 
-_decode = msgspec.json.Decoder(dict[str, Any]).decode
+_decode = msgspec.json.Decoder(dict[str, Any], float_hook=float).decode  # its own is slow with large exponents
 
 
 @dataclass(frozen=True, slots=True)

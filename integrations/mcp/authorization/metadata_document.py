@@ -9,10 +9,12 @@ import msgspec
 
 from integrations.errors import StatusRefused, UnreadableResponse
 from integrations.http_port import Http, HttpReply
+from integrations.json_object import finite_float
 from integrations.mcp.session import MODERN_VERSION
 
 MAX_BYTES = 262_144
 MAX_TEXT, MAX_TEXTS, MAX_NUMBER = 2048, 500, 1e12
+_decode = msgspec.json.Decoder(dict[str, object], float_hook=finite_float).decode
 HEADERS: Mapping[str, str] = {"Accept": "application/json", "MCP-Protocol-Version": MODERN_VERSION}
 
 
@@ -58,7 +60,7 @@ async def fetch_document(http: Http, url: str) -> MetadataDocument | None:
 
 async def parse_document(reply: HttpReply) -> MetadataDocument:
     try:
-        return MetadataDocument(msgspec.json.decode(await _body(reply), type=dict[str, object]))
+        return MetadataDocument(_decode(await _body(reply)))
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise UnreadableResponse("The response is not a JSON object.") from error
 

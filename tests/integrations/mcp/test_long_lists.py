@@ -13,7 +13,7 @@ from integrations.errors import UnreadableResponse
 from integrations.mcp import Era
 from integrations.mcp.header_mirroring import MAX_PARTS, BadAnnotation, annotated_paths, argument_headers
 from integrations.mcp.jsonrpc import parse_messages
-from tests.cpu_time import longest_turn
+from tests.cpu_time import cpu_seconds, longest_turn
 from tests.fakes.plain_http import client_of
 from tests.fuzz.stall_work import REFERENCE_SECONDS, slowness
 
@@ -89,6 +89,39 @@ def test_strings_that_look_like_many_values_are_counted_in_little_time() -> None
         seconds.append(thread_time() - begun)
 
     assert min(seconds) < 3 * REFERENCE_SECONDS * slowness()
+
+
+@pytest.mark.parametrize("number", ["1e300", "1E+0300", "-2e-320", "1e23", "9007199254740993.0"])
+@pytest.mark.parametrize("length", [260_000, 300_000, 4_000_000])
+def test_numbers_that_are_hard_to_convert_hold_nothing_up(number: str, length: int) -> None:
+    numbers = ",".join([number] * (length // (len(number) + 1)))
+    message = f'{{"jsonrpc": "2.0", "id": 1, "result": [{numbers}]}}'.encode()
+
+    def parse() -> None:
+        try:
+            (response,) = parse_messages(message)
+        except UnreadableResponse as error:
+            assert "more values" in str(error) and length > 300_000  # noqa: PT017, PT018
+        else:
+            assert response.result[-1] == float(number)  # type: ignore[index, union-attr]
+
+    assert cpu_seconds(parse) < LONGEST_TURN * slowness()
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e400"])
+@pytest.mark.parametrize("count", [1, 2_000])
+def test_a_number_that_no_float_holds_is_refused(number: str, count: int) -> None:
+    numbers = ",".join([*["1e-30"] * count, number])
+
+    with pytest.raises(UnreadableResponse, match="not JSON"):
+        parse_messages(f'{{"jsonrpc": "2.0", "id": 1, "result": [{numbers}]}}'.encode())
+
+
+def test_texts_that_look_like_numbers_do_not_count_as_such() -> None:
+    ids = [f"{number:08x}e123" for number in range(70_000)]
+    message = msgspec.json.encode({"jsonrpc": "2.0", "id": 1, "result": ids})
+
+    assert parse_messages(message)[0].result == ids  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("text", ["[[,{" * 100_000, '\\"[,' * 100_000, "\\" * 99_999 + '"[[[' * 100_000])

@@ -1,6 +1,5 @@
 """No schema and no arguments hold the event loop."""
 
-from time import process_time
 from typing import Any
 
 import pytest
@@ -9,6 +8,8 @@ from api.toolbox.json_schema.cost import CostCounter
 from api.toolbox.json_schema.error_messages import MAX_SENTENCE
 from api.toolbox.json_schema.normalise import normalise
 from api.toolbox.json_schema.validation import MAX_NANOSECONDS, WITHOUT_PLACE, Validator
+from tests.cpu_time import cpu_seconds
+from tests.fuzz.stall_work import slowness
 
 A_MOMENT = 0.25  # seconds of CPU; what is asked here took between half a second and for ever
 
@@ -72,11 +73,9 @@ def bracketings(items: int) -> list[Any]:
     ids=lambda value: f"{str(value)[:40]}",
 )
 def test_no_validation_takes_longer_than_a_moment(schema: dict[str, Any], args: dict[str, Any]) -> None:
-    begun = process_time()
-
     sentences = Validator.of(schema).check(args)
 
-    assert process_time() - begun < A_MOMENT
+    assert cpu_seconds(lambda: Validator.of(schema).check(args)) < A_MOMENT * slowness()
     assert all(len(sentence) <= MAX_SENTENCE for sentence in sentences)
 
 
@@ -84,11 +83,9 @@ def test_no_validation_takes_longer_than_a_moment(schema: dict[str, Any], args: 
 def test_unknown_fields_are_compared_with_thousands_of_known_ones_in_a_moment(known: int) -> None:
     fields = {f"the_name_of_field_{number}": {} for number in range(known)}
     schema = {"properties": fields, "additionalProperties": False}
-    begun = process_time()
+    arguments = {f"the_nome_of_feild_{number}": 1 for number in range(12)}
 
-    Validator.of(schema).check({f"the_nome_of_feild_{number}": 1 for number in range(12)})
-
-    assert process_time() - begun < A_MOMENT
+    assert cpu_seconds(lambda: Validator.of(schema).check(arguments)) < A_MOMENT * slowness()
 
 
 def references_to_one(alternatives: int, names: int) -> dict[str, Any]:
@@ -120,10 +117,8 @@ def nested_all_of(levels: int, properties: int) -> dict[str, Any]:
     ids=lambda value: f"{str(value)[:40]}",
 )
 def test_no_schema_takes_longer_than_a_moment_to_be_shown(schema: dict[str, Any]) -> None:
-    begun = process_time()
-
     assert normalise(schema)["type"] == "object"
-    assert process_time() - begun < A_MOMENT
+    assert cpu_seconds(lambda: normalise(schema)) < A_MOMENT * slowness()
 
 
 def test_many_errors_of_large_constants_are_cut_to_the_first() -> None:
@@ -168,8 +163,5 @@ def test_many_conditions_on_one_property_cost_no_walk_over_all_members() -> None
     conditions = [{"if": {"properties": {"a": {"const": n}}}, "then": {"required": ["b"]}} for n in range(450)]
     validator, args = Validator.of({"allOf": conditions}), {f"f{n}": n for n in range(3000)}
 
-    begun = process_time()
-    for _ in range(5):
-        assert validator.check(args) == []
-
-    assert process_time() - begun < 2 * A_MOMENT
+    assert validator.check(args) == []
+    assert cpu_seconds(lambda: validator.check(args)) < 0.1 * slowness()
