@@ -125,7 +125,7 @@ def _log_line(scope: Scope, method: str, status: int, sent_bytes: int, seconds: 
         status=status,
         bytes=sent_bytes,
         ms=round(seconds * 1000, 2),
-        client_address=scope["state"]["client_address"] or UNSET,
+        client_address=state["client_address"] or UNSET,
         workspace=getattr(context, "workspace_id", UNSET),
         key=context.principal.id if context else UNSET,
         outcome=state.get("outcome", UNSET),

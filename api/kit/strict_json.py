@@ -35,12 +35,13 @@ class TooManyValues(InvalidJson):
 
 def parse_json(raw: bytes) -> object:
     """UTF-8 without a byte order mark; no repeated keys, NaN, infinities, lone surrogates or deep nesting."""
-    if len(raw) > MAX_DIGITS:
+    is_long = len(raw) > MAX_DIGITS
+    if is_long:
         _check_numbers(raw)
     if len(raw) > MAX_VALUES * _BYTES_OF_A_VALUE:
         _check_value_count(raw)
     try:
-        value = _decode(raw)
+        value = _decode_any_number(raw) if is_long else _decode(raw)
     except RecursionError as error:
         raise InvalidJson(_TOO_DEEP) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -142,5 +143,6 @@ def _finite_float(text: str) -> float:
 
 
 _TOO_LARGE = "A number is too large."
-_decode = msgspec.json.Decoder(float_hook=_finite_float).decode
+_decode = msgspec.json.Decoder().decode
+_decode_any_number = msgspec.json.Decoder(float_hook=_finite_float).decode
 _decoder = json.JSONDecoder(parse_constant=_constant)
