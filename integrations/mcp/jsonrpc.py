@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from itertools import islice
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -20,13 +19,15 @@ FREE_OF_COUNT = 262_144
 MAX_MEMORY = 16_000_000
 MAX_COSTLY_NUMBERS = 1_000
 """The usual decoder takes 10 µs for some of them. Beyond, one is used that takes at most 1 µs, but for every float."""
-_FEWER = 4  # times, the values that it takes
+_FEWER = 8  # times, the values that it takes
 MAX_MARKED = 65_536
 """The most strings with commas or brackets in an answer that has as many of these as values that are too many."""
 _CONTAINER, _VALUE = 200, 60  # bytes in memory, where `[],` is three as text
 _NO_MARKS = bytes(set(range(256)) - set(b'[{,"'))
-_DIGITS_AS_ZEROS = bytes.maketrans(b"123456789E", b"000000000e")
-_COSTLY_NUMBER = re.compile(rb"e0{2,}[,\]}]|0{16}\.0")  # a large exponent or a long integer part, all digits as zeros
+_SIGNS_AND_SPACES = b"+- \t\r\n"
+_ENDS_AS_COMMAS = bytes.maketrans(b"[]{}:.E", b",,,,,,e")
+_DIGITS_AS_ZEROS = bytes.maketrans(b"123456789", b"000000000")
+_LONG_BEFORE_POINT = b"0" * 16 + b"."
 _UNKNOWN_METHOD = re.compile(
     r"(unknown|unsupported|unrecogni[sz]ed|no such|invalid) method|method.{0,80}not", re.IGNORECASE | re.DOTALL
 )
@@ -118,17 +119,21 @@ def _decode(text: bytes | str) -> object:
 
 
 def _has_many_costly_numbers(text: bytes) -> bool:
-    shape = text.translate(_DIGITS_AS_ZEROS, b"+- \t\r\n")
-    if shape.count(b"e00") + shape.count(b"0000.0") <= MAX_COSTLY_NUMBERS:
+    """With an exponent, or with sixteen digits before the point. What looks like them in strings counts too."""
+    exponents = text.translate(_ENDS_AS_COMMAS, b"0123456789" + _SIGNS_AND_SPACES).count(b",e,")
+    if 2 * exponents > MAX_COSTLY_NUMBERS:  # two in a row share a comma
+        return True
+    if text.count(b".") <= MAX_COSTLY_NUMBERS:
         return False
-    return any(islice(_COSTLY_NUMBER.finditer(shape), MAX_COSTLY_NUMBERS, None))
+    return text.translate(_DIGITS_AS_ZEROS).count(_LONG_BEFORE_POINT) > MAX_COSTLY_NUMBERS
 
 
 def _is_too_much(text: bytes, most: int) -> bool:
     """What stands in strings is looked at only where it matters."""
     if weight(text) <= most:
         return False
-    marks = text.replace(b"\\\\", b"").replace(b'\\"', b"").translate(None, _NO_MARKS)
+    plain = text.replace(b"\\\\", b"").replace(b'\\"', b"") if b"\\" in text else text
+    marks = plain.translate(None, _NO_MARKS)
     if _VALUE * (marks.count(b'"') // 2) > most:
         return True
     marks = marks.replace(b'""', b"")  # of strings without other marks, or of two strings as if they were one

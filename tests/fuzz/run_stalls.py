@@ -20,6 +20,7 @@ from itertools import islice
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from api.main.asgi import tune_garbage_collector
 from tests.fuzz.stall_inputs import KINDS, SEEDS, SHARES, input_of
 from tests.fuzz.stall_work import longest_piece, slowness
 
@@ -45,6 +46,7 @@ class Worst:
 
 def work(pipe: Connection, seed: str) -> None:
     """In a process of its own: answers each number of a kind with the CPU time of the longest piece."""
+    tune_garbage_collector()  # as the server does
     done, slow = 0, slowness()
     while (asked := pipe.recv()) is not None:
         kind, number = asked

@@ -102,7 +102,7 @@ LISTS: tuple[Json, ...] = (
         {"name": f"t{n}", "description": "Does it. " * 30, "inputSchema": fields(6, {"type": "string"})}
         for n in range(5_000)
     ],
-    [{"name": f"t{n}", "description": "\x1b[" * 9_000, "inputSchema": {}} for n in range(200)],
+    [{"name": f"t{n}", "description": "\x1b[" * 9_000, "inputSchema": {}} for n in range(60)],
     [{"name": "t", "inputSchema": fields(3_900, {"description": "x\u202e" * 40})}],
     [{"name": "t", "description": SECRETS[0], "inputSchema": {"enum": [SECRETS[0][-32:]] * 12_000}}],
     [{"name": f"t{n}", "inputSchema": {"enum": [1e300] * 4_000}} for n in range(10)],

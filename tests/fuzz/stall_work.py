@@ -52,7 +52,8 @@ def longest_piece(kind: str, given: Any) -> float:
     """In seconds of CPU."""
     if kind in PIECES:
         return max(_timed(piece) for piece in PIECES[kind](given))
-    return asyncio.run(longest_turn(TASKS[kind](given)))
+    sent = json.dumps({"jsonrpc": "2.0", "id": 1, "result": given}).encode() if kind == "list" else given
+    return asyncio.run(longest_turn(TASKS[kind](sent)))
 
 
 def _timed(piece: Callable[[], Any]) -> float:
@@ -97,8 +98,15 @@ def _decoded(body: bytes) -> None:
         return
 
 
-async def _list(tools: Any) -> None:
-    catalog = await (await ToolCatalog.of(ListedTools(tuple(tools)), 0, REDACTOR)).prepare()
+async def _list(message: bytes) -> None:
+    """As it comes from a server, which is parsed first."""
+    try:
+        (response,) = parse_messages(message)
+    except UpstreamError:
+        return
+    await asyncio.sleep(0)
+    listed = ListedTools(tuple(response.result))  # type: ignore[arg-type, union-attr]
+    catalog = await (await ToolCatalog.of(listed, 0, REDACTOR)).prepare()
     shown = [tool.present(alias, "server_1", "docs") for alias, tool in list(catalog.by_alias("docs").items())[:100]]
     for show in FORMATS.values():
         await render(ToolList(shown, []), show)

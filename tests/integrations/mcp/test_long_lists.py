@@ -92,7 +92,7 @@ def test_strings_that_look_like_many_values_are_counted_in_little_time() -> None
 
 
 @pytest.mark.parametrize("number", ["1e300", "1E+0300", "-2e-320", "1e23", "9007199254740993.0"])
-@pytest.mark.parametrize("length", [260_000, 300_000, 4_000_000])
+@pytest.mark.parametrize("length", [100_000, 300_000, 4_000_000])
 def test_numbers_that_are_hard_to_convert_hold_nothing_up(number: str, length: int) -> None:
     numbers = ",".join([number] * (length // (len(number) + 1)))
     message = f'{{"jsonrpc": "2.0", "id": 1, "result": [{numbers}]}}'.encode()
@@ -101,7 +101,7 @@ def test_numbers_that_are_hard_to_convert_hold_nothing_up(number: str, length: i
         try:
             (response,) = parse_messages(message)
         except UnreadableResponse as error:
-            assert "more values" in str(error) and length > 300_000  # noqa: PT017, PT018
+            assert "more values" in str(error) and length > 100_000  # noqa: PT017, PT018
         else:
             assert response.result[-1] == float(number)  # type: ignore[index, union-attr]
 
