@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+import msgspec
 
 from api.access.principal import SYSTEM_PRINCIPAL, Credentials, Principal
 from api.kit.storage.revision_cache import Snapshot
@@ -21,8 +23,7 @@ def workspace_of(snapshot: Snapshot) -> str | None:
     return partition.removeprefix(WORKSPACE) if partition.startswith(WORKSPACE) else None
 
 
-@dataclass(frozen=True, slots=True)
-class WorkspaceContext:
+class WorkspaceContext(msgspec.Struct, frozen=True):
     """The right to act for one workspace. Only `access` makes it, for an authenticated principal."""
 
     workspace_id: str
@@ -45,7 +46,7 @@ def as_system(ctx: WorkspaceContext) -> WorkspaceContext:
     Its request id is its own: the context may be kept from the request of another caller.
     """
     request_id = f"system-{secrets.token_hex(8)}"
-    return replace(ctx, principal=SYSTEM_PRINCIPAL, request_id=request_id, credentials=None)
+    return msgspec.structs.replace(ctx, principal=SYSTEM_PRINCIPAL, request_id=request_id, credentials=None)
 
 
 @dataclass(frozen=True, slots=True)

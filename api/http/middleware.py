@@ -57,10 +57,11 @@ class RequestMiddleware:
         state: dict[str, Any] = scope.setdefault("state", {})
         state["request_id"] = request_id
         state["client_address"] = self._client_address(scope)
-        if scope["method"] == "HEAD":
+        method, served = scope["method"], scope
+        if method == "HEAD":
             state["is_head"] = True
+            served = _as_get(scope)
         id_header = (b"x-request-id", request_id.encode())
-        get_scope = _as_get(scope)
         status, sent_bytes = 0, 0
 
         def send_extended(message: Message) -> Awaitable[None]:
@@ -71,7 +72,7 @@ class RequestMiddleware:
                     {**message, "headers": [*message["headers"], *state.get(OWN_HEADERS, SECURITY_HEADERS), id_header]}
                 )
             if message["type"] == "http.response.body":
-                if get_scope is not scope:
+                if served is not scope:
                     return send({**message, "body": b""})
                 sent_bytes += len(message["body"])
             return send(message)
@@ -79,12 +80,12 @@ class RequestMiddleware:
         is_short = len(scope["path"]) <= SHORT_PATH and len(scope["query_string"]) < SHORT_QUERY
         refusal = None if is_short else target_refusal(scope)
         try:
-            await (problem(refusal) if refusal else self._app)(get_scope, receive, send_extended)
+            await (problem(refusal) if refusal else self._app)(served, receive, send_extended)
         finally:
             seconds = time.perf_counter() - started
-            self._metrics.record(get_scope.get("path_template"), scope["method"], status, seconds)
+            self._metrics.record(served.get("path_template"), method, status, seconds)
             if self._access_log:
-                self._access_log(_log_line(get_scope, scope["method"], status, sent_bytes, seconds))
+                self._access_log(_log_line(served, method, status, sent_bytes, seconds))
 
 
 def replace_security_headers(scope: Mapping[str, Any], *, cache_control: str, policy: str) -> None:
@@ -103,7 +104,7 @@ def log_outcome(scope: Mapping[str, Any], outcome: str, *, failed: bool) -> None
 
 def _as_get(scope: HTTPScope) -> HTTPScope:
     """HEAD is GET without the response body (RFC 9110), for every route and with the same guard."""
-    return {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
+    return {**scope, "method": "GET"}
 
 
 def _request_id(scope: Scope) -> str:

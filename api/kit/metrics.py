@@ -113,8 +113,9 @@ class Timings:
         self._rows: dict[tuple[str | int, ...], list[float]] = {}
 
     def add(self, key: tuple[str | int, ...], seconds: float) -> None:
-        row = self._rows.get(key)
-        if row is None:
+        try:
+            row = self._rows[key]
+        except KeyError:
             row = self._rows[key] = [0] * (len(self._bounds) + 2)
         row[bisect_left(self._bounds, seconds)] += 1
         row[-1] += seconds

@@ -35,13 +35,14 @@ class TooManyValues(InvalidJson):
 
 def parse_json(raw: bytes) -> object:
     """UTF-8 without a byte order mark; no repeated keys, NaN, infinities, lone surrogates or deep nesting."""
-    is_long = len(raw) > MAX_DIGITS
-    if is_long:
+    decode = _decode
+    if len(raw) > MAX_DIGITS:
+        decode = _decode_any_number
         _check_numbers(raw)
-    if len(raw) > MAX_VALUES * _BYTES_OF_A_VALUE:
-        _check_value_count(raw)
+        if len(raw) > MAX_VALUES * _BYTES_OF_A_VALUE:
+            _check_value_count(raw)
     try:
-        value = _decode_any_number(raw) if is_long else _decode(raw)
+        value = decode(raw)
     except RecursionError as error:
         raise InvalidJson(_TOO_DEEP) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from integrations.json_object import Json, finite_float
 CLIENT_INFO: Mapping[str, str] = {"name": "Plugboard", "version": "0.1.0"}
 METHOD_NOT_FOUND = -32601
 MAX_MESSAGES_AT_ONCE = 1000
+FREE_OF_JUDGEMENT = 4_096
 FREE_OF_COUNT = 262_144
 MAX_MEMORY = 16_000_000
 MAX_COSTLY_NUMBERS = 1_000
@@ -105,17 +106,23 @@ def _encode_message(members: Mapping[str, Any]) -> bytes:
 
 
 def _decode(text: bytes | str) -> object:
-    raw = text.encode() if isinstance(text, str) else text
-    is_costly = len(raw) > MAX_COSTLY_NUMBERS * len("1e23,") and _has_many_costly_numbers(raw)
-    fewer = _FEWER if is_costly else 1
-    if len(raw) > FREE_OF_COUNT // fewer and _is_too_much(raw, MAX_MEMORY // fewer):
-        raise UnreadableResponse("The answer holds more values than are accepted.")
+    decode = _decode_usual if len(text) <= FREE_OF_JUDGEMENT else _decoder_of(text)
     try:
-        return (_decode_any_number if is_costly else _decode_usual)(raw)
+        return decode(text)
     except (msgspec.DecodeError, UnicodeError) as error:
         raise UnreadableResponse("The answer is not JSON.") from error
     except RecursionError as error:
         raise UnreadableResponse("The answer is nested too deeply.") from error
+
+
+def _decoder_of(text: bytes | str) -> Callable[[bytes | str], object]:
+    """Of a text whose length says little about the time that it takes."""
+    raw = text.encode() if isinstance(text, str) else text
+    is_costly = _has_many_costly_numbers(raw)
+    fewer = _FEWER if is_costly else 1
+    if len(raw) > FREE_OF_COUNT // fewer and _is_too_much(raw, MAX_MEMORY // fewer):
+        raise UnreadableResponse("The answer holds more values than are accepted.")
+    return _decode_any_number if is_costly else _decode_usual
 
 
 def _has_many_costly_numbers(text: bytes) -> bool:
